@@ -1,0 +1,79 @@
+"""Verification of masked Pari proofs over BLS12-381, 128 bytes each, singly and in batches.
+
+    vk = decode_verifying_key(open("send.vk", "rb").read())
+    verify(vk, [A, com, com_new, rho, fee], proof)            True or False; WireError or InputError for what is no proof
+    verify_batch(vk, proofs, public_inputs)                   Verdict(valid, bad, n): which proofs are bad, and why
+
+Malformed input is an error, a false proof is a verdict.  What is not imported from here is private.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from .errors import BonsaiError, CircuitMismatch, InputError, KeyRefused, WireError
+
+if TYPE_CHECKING:
+    from .batch import BadProof as BadProof
+    from .batch import Verdict as Verdict
+    from .batch import verify as verify
+    from .batch import verify_batch as verify_batch
+    from .curve import G1 as G1
+    from .curve import G2 as G2
+    from .wire import Proof as Proof
+    from .wire import VerifyingKey as VerifyingKey
+    from .wire import decode_proof as decode_proof
+    from .wire import decode_verifying_key as decode_verifying_key
+    from .wire import encode_proof as encode_proof
+    from .wire import encode_verifying_key as encode_verifying_key
+
+__version__ = "0.1.0"
+
+# name -> room.  Opened at first use: the kernels pull in numba, which takes longer than the rest of a command line.
+_ROOMS = {
+    "BadProof": "batch",
+    "Verdict": "batch",
+    "verify": "batch",
+    "verify_batch": "batch",
+    "G1": "curve",
+    "G2": "curve",
+    "Proof": "wire",
+    "VerifyingKey": "wire",
+    "decode_proof": "wire",
+    "decode_verifying_key": "wire",
+    "encode_proof": "wire",
+    "encode_verifying_key": "wire",
+}
+
+__all__ = [
+    "G1",
+    "G2",
+    "BadProof",
+    "BonsaiError",
+    "CircuitMismatch",
+    "InputError",
+    "KeyRefused",
+    "Proof",
+    "Verdict",
+    "VerifyingKey",
+    "WireError",
+    "__version__",
+    "decode_proof",
+    "decode_verifying_key",
+    "encode_proof",
+    "encode_verifying_key",
+    "verify",
+    "verify_batch",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOMS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    value = getattr(importlib.import_module(f".{_ROOMS[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,9 +1,9 @@
 """`kernel` and `inner`: numba functions kept on disk, in a folder named after every source they are built from.
 
-Numba's own cache looks only at the file that holds a function, so an edit of another file (an intrinsic, a constant) leaves stale machine
-code behind.  Here the folder of a function carries a digest over its module and all modules of its package, and of this one, that the module
-imports, directly or not; over the versions of numba and llvmlite; and over $BONSAI_CPU, the switch that kernels may read while they
-are imported.  A change of any of them is another folder.
+Numba's own cache looks only at the file that holds a function, so an edit of another file (an intrinsic, a constant)
+leaves stale machine code behind.  Here the folder of a function carries a digest over its module and all modules of its
+package, and of this one, that the module imports, directly or not; over the versions of numba and llvmlite; and over
+$BONSAI_CPU, the switch that kernels may read while they are imported.  A change of any of them is another folder.
 
 Folder: $BONSAI_CACHE_DIR, else $XDG_CACHE_HOME/bonsai, else ~/.cache/bonsai.  What lies there is machine code that will run: a folder
 that belongs to somebody else, or that everybody may write, is ignored.  A folder that cannot be read or written, and a
@@ -13,6 +13,7 @@ A kernel reads nothing from the environment but BONSAI_CPU, and no data file: th
 """
 
 import ast
+import contextlib
 import functools
 import hashlib
 import importlib.util
@@ -78,10 +79,8 @@ def _decorate(f: Callable[..., Any]) -> Any:
         _dispatchers.append(made)
         root = cache_root()
         if root is not None:
-            try:
+            with contextlib.suppress(OSError):  # no source file: nothing to key by
                 made._cache = _cache_class(root)(f)
-            except OSError:  # no source file: nothing to key by
-                pass
     return made
 
 
@@ -208,10 +207,8 @@ class _Cache(FunctionCache):
             self.disable()
 
     def _start_afresh(self) -> None:
-        try:
+        with contextlib.suppress(OSError):
             self.flush()
-        except OSError:
-            self.disable()
 
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
         """Numba's key, but a captured function counts by its source: numba's own bytes for it differ in every process."""

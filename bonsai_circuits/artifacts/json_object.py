@@ -1,0 +1,39 @@
+"""JSON objects: the ones that come from outside, and the one encoding of the ones that we write into digested files."""
+
+import json
+import re
+from typing import Any
+
+import numpy as np
+
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_OPENING, _CLOSING = np.frombuffer(b"[{", np.uint8), np.frombuffer(b"]}", np.uint8)
+_MAX_NESTING = 64
+
+
+def canonical_json(value: dict[str, Any]) -> bytes:
+    """The one encoding of a JSON object: keys sorted, no spaces, ASCII.  Raises TypeError, ValueError: JSON cannot hold it."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+
+
+def parse_json(data: bytes) -> dict[str, Any]:
+    """A JSON object from outside, numbers exact.
+
+    Raises ValueError: not JSON, not an object, a name twice, nested too deeply (the interpreter's own limit is no protection: whoever
+    imports this may have raised it, and then deep nesting overflows the stack).
+    """
+    outside_strings = np.frombuffer(_STRING.sub(b"", data), dtype=np.uint8)
+    opened, closed = np.isin(outside_strings, _OPENING), np.isin(outside_strings, _CLOSING)
+    if (np.cumsum(opened, dtype=np.int64) - np.cumsum(closed, dtype=np.int64)).max(initial=0) > _MAX_NESTING:
+        raise ValueError(f"nested more than {_MAX_NESTING} deep")
+    value = json.loads(data, object_pairs_hook=_without_duplicates)
+    if not isinstance(value, dict):
+        raise ValueError("another value")
+    return value
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise ValueError("a name appears twice")
+    return value

@@ -1,0 +1,87 @@
+"""bonsai compile, bonsai count."""
+
+from pathlib import Path
+
+import click
+
+from ..artifacts.atomic import write_atomic
+from ..errors import InputError
+from ..interop.circom import compile_circom
+from ..interop.circom_templates import render
+from ..interop.r1cs_file import write_r1cs
+from ..interop.sym_file import write_sym
+from ..pipeline import Circuit, build, is_current, write
+from ..relations.builtin import BUILT_IN, BuiltIn
+from ..report.count import count_table
+from .console import result, say, steps
+from .options import built_in_or_folder, circuit_options, compiled_option, json_option
+
+_INTEROP = {"iden3 r1cs": "circuit.r1cs", "iden3 sym": "circuit.sym"}
+
+
+@click.command("compile")
+@circuit_options(required=False)
+@click.option("--force", is_flag=True, help="Compile even if the folder is up to date.")
+@click.option("--circom/--no-circom", default=True, help="Compile the circom twin as well (needs `make setup`).")
+def compile_command(
+    circuit: str | None, hash_name: str, tree: str, compiled: Path, as_json: bool, force: bool, circom: bool
+) -> None:
+    """Compile CIRCUIT, or every built-in circuit, into its folder: systems, tape, .r1cs, .sym, and its circom twin."""
+    if circuit is None:
+        chosen = BUILT_IN
+    else:
+        found, folder = built_in_or_folder(circuit, hash_name, tree, compiled)
+        if found is None:
+            raise InputError("circuit", f"{folder} is compiled already; name a built-in circuit to compile it anew")
+        chosen = (found,)
+    done = []
+    with steps(len(chosen) * (2 if circom else 1)) as progress:
+        for one in chosen:
+            folder = compiled / one.name
+            progress.start(f"{one.name}: rows, lowering, tape")
+            fresh = force or not is_current(folder)
+            if fresh:
+                _compile(one, folder)
+            progress.done()
+            if circom:
+                progress.start(f"{one.name}: circom twin")
+                if fresh or not _twin_r1cs(one, folder).is_file():
+                    _compile_twin(one, folder)
+                progress.done()
+            done.append({**Circuit.open(folder).counts(), "folder": str(folder), "compiled": fresh})
+    for entry in done:
+        say(f"{entry['folder']}: {'compiled' if entry['compiled'] else 'up to date'}")
+    if as_json:
+        result(done, "", as_json)
+
+
+@click.command()
+@compiled_option
+@json_option
+def count(compiled: Path, as_json: bool) -> None:
+    """Print what every compiled built-in circuit has, beside the published figures."""
+    folders = [compiled / circuit.name for circuit in BUILT_IN if (compiled / circuit.name).is_dir()]
+    if not folders:
+        raise InputError("compiled", f"no built-in circuit is compiled in {compiled}; run `bonsai compile`")
+    counts = [Circuit.open(folder).counts() for folder in folders]
+    result(counts, count_table(counts), as_json)
+
+
+def _compile(circuit: BuiltIn, folder: Path) -> None:
+    compiled = build(circuit)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_r1cs(folder / _INTEROP["iden3 r1cs"], compiled.r1cs)
+    write_sym(folder / _INTEROP["iden3 sym"], [name.replace("/", ".") for name in compiled.r1cs.wire_names])
+    write(folder, compiled, _INTEROP)
+
+
+def _twin_r1cs(circuit: BuiltIn, folder: Path) -> Path:
+    return folder / "circom" / f"{circuit.name}.r1cs"
+
+
+def _compile_twin(circuit: BuiltIn, folder: Path) -> None:
+    out = folder / "circom"
+    out.mkdir(exist_ok=True)
+    for name, text in render(circuit.name).items():
+        write_atomic(out / name, text.encode())
+    compile_circom(out / f"{circuit.name}.circom", out)

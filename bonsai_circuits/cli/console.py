@@ -1,0 +1,113 @@
+"""What every command says and how it ends: results on stdout, everything else on stderr, errors as exit codes.
+
+0 valid   1 a proof, witness or lint failed   2 usage or malformed input   3 internal   4 an outside tool is missing   130 interrupted
+"""
+
+import json
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from bonsai_verifier.kernels.cache import cache_root, compilations
+
+from ..errors import BonsaiError, ToolFailed, ToolMissing, Unsatisfied
+
+EXIT_FAILED, EXIT_MALFORMED, EXIT_INTERNAL, EXIT_TOOL_MISSING, EXIT_INTERRUPTED = 1, 2, 3, 4, 130
+
+_stderr = Console(stderr=True, highlight=False)
+
+
+def exit_code(error: BaseException) -> int:
+    """The exit code that an error ends a command with."""
+    match error:
+        case Unsatisfied() | ToolFailed():
+            return EXIT_FAILED
+        case ToolMissing():
+            return EXIT_TOOL_MISSING
+        case BonsaiError():
+            return EXIT_MALFORMED
+        case KeyboardInterrupt():
+            return EXIT_INTERRUPTED
+        case _:
+            return EXIT_INTERNAL
+
+
+def say(text: str, style: str | None = None) -> None:
+    """A line for a person, on stderr."""
+    _stderr.print(text, style=style, markup=False, soft_wrap=True)
+
+
+def warn(text: str) -> None:
+    say(f"warning: {text}", "yellow")
+
+
+def fail(error: BaseException, as_json: bool) -> int:
+    """Says what went wrong and gives the exit code; with --json the error is an object on stdout as well."""
+    code = exit_code(error)
+    if isinstance(error, BonsaiError):
+        text = str(error)
+    elif isinstance(error, KeyboardInterrupt):
+        text = "interrupted; nothing is half written"
+    else:
+        text = f"internal error, please report it: {type(error).__name__}: {error}"
+        say("".join(traceback.format_exception(error)), "dim")
+    if as_json:
+        field = error.field if isinstance(error, BonsaiError) else ""
+        print_json({"ok": False, "error": {"type": type(error).__name__, "field": field, "message": text}})
+    say(f"error: {text}", "red")
+    return code
+
+
+def print_json(value: Any) -> None:
+    """The result, as JSON on stdout."""
+    click.echo(json.dumps(value, indent=2))
+
+
+def result(value: Any, text: str, as_json: bool) -> None:
+    """The result of a command: JSON, or a text for a person, on stdout."""
+    if as_json:
+        print_json(value)
+    else:
+        click.echo(text)
+
+
+class Steps:
+    """A progress bar that counts steps; silent where stderr is not a terminal."""
+
+    def __init__(self, progress: Progress, total: int) -> None:
+        self._progress = progress
+        self._task = progress.add_task("", total=total)
+
+    def start(self, what: str) -> None:
+        """Names the step that begins now."""
+        self._progress.update(self._task, description=what)
+
+    def done(self, n: int = 1) -> None:
+        self._progress.advance(self._task, n)
+
+
+@contextmanager
+def steps(total: int) -> Iterator[Steps]:
+    """Progress over `total` steps on stderr; says afterwards if kernels had to be compiled."""
+    before, began = compilations().compiled, time.perf_counter()
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=_stderr, transient=True, disable=not _stderr.is_terminal) as progress:
+        yield Steps(progress, total)
+    if (compiled := compilations().compiled - before) and _stderr.is_terminal:
+        seconds = time.perf_counter() - began
+        say(
+            f"first use: compiled {compiled} kernels in this run of {seconds:.1f} s; kept in {cache_root()} for the next",
+            "dim",
+        )

@@ -1,0 +1,55 @@
+"""bonsai: the command line of the toolkit."""
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from . import circuits, keys, proving, verifying
+from .console import fail
+
+VERSION_PACKAGE = "bonsai-circuits"
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name=VERSION_PACKAGE)
+def bonsai() -> None:
+    """Circuits, proofs and batch verification for private payments.
+
+    CIRCUIT is a built-in name (send) with --hash and --tree, or the folder of a compiled circuit.
+
+    Exit codes: 0 valid, 1 a proof or witness failed, 2 usage or malformed input, 3 internal error, 4 an outside tool is missing.
+    """
+
+
+for command in (
+    circuits.compile_command,
+    circuits.count,
+    keys.setup,
+    proving.witness,
+    proving.check,
+    proving.prove,
+    verifying.verify,
+    verifying.batch_verify,
+):
+    bonsai.add_command(command)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs one command and exits with its code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        bonsai.main(words, prog_name="bonsai", standalone_mode=False)
+    except click.exceptions.Exit as e:
+        sys.exit(e.exit_code)
+    except click.ClickException as e:
+        e.show()
+        sys.exit(e.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(fail(KeyboardInterrupt(), "--json" in words))
+    except Exception as e:
+        sys.exit(fail(e, "--json" in words))
+
+
+if __name__ == "__main__":
+    main()

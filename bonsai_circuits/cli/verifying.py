@@ -1,0 +1,124 @@
+"""bonsai verify, bonsai batch-verify."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from bonsai_verifier import verify as verify_proof
+from bonsai_verifier import verify_batch
+from bonsai_verifier.parameters import PROOF_BYTES
+from bonsai_verifier.wire import VerifyingKey
+
+from ..errors import InputError
+from ..pipeline import VERIFYING_KEY, Circuit, read_verifying_key
+from ..witness.inputs import read_inputs
+from .console import EXIT_FAILED, result, steps
+from .options import circuit_options, open_circuit
+from .proving import parse_context, public_path
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _key_options(command: F) -> F:
+    command = click.option("--key", type=_FILE, help="The verifying key.  [default: the circuit's own]")(command)
+    command = click.option(
+        "--allow-development",
+        is_flag=True,
+        help="Accept a key of the development setup, whose proofs its maker can forge.",
+    )(command)
+    return click.option(
+        "--context", default="", help="The 32 bytes in hexadecimal that the prover bound.  [default: zeros]"
+    )(command)
+
+
+@click.command()
+@circuit_options()
+@click.argument("proof", type=_FILE)
+@click.option(
+    "--public", "public_file", type=_FILE, help="JSON of the public inputs.  [default: beside the proof, .public.json]"
+)
+@_key_options
+def verify(
+    circuit: str,
+    hash_name: str,
+    tree: str,
+    compiled: Path,
+    as_json: bool,
+    proof: Path,
+    public_file: Path | None,
+    key: Path | None,
+    allow_development: bool,
+    context: str,
+) -> None:
+    """Verify one PROOF of CIRCUIT: exit code 0 if it holds, 1 if it does not."""
+    target = open_circuit(circuit, hash_name, tree, compiled)
+    vk = _key(target, key, allow_development)
+    public = _public(target, public_file or public_path(proof))
+    with steps(1) as progress:
+        progress.start("verify")
+        valid = verify_proof(vk, public, _read(proof), parse_context(context))
+        progress.done()
+    text = f"{proof}: {'valid' if valid else 'NOT VALID'}"
+    result({"proof": str(proof), "valid": valid, "circuit": target.about.name}, text, as_json)
+    if not valid:
+        raise SystemExit(EXIT_FAILED)
+
+
+@click.command("batch-verify")
+@circuit_options()
+@click.argument("proofs", type=_FILE, nargs=-1, required=True)
+@_key_options
+def batch_verify(
+    circuit: str,
+    hash_name: str,
+    tree: str,
+    compiled: Path,
+    as_json: bool,
+    proofs: tuple[Path, ...],
+    key: Path | None,
+    allow_development: bool,
+    context: str,
+) -> None:
+    """Verify many PROOFS of CIRCUIT together, each with its .public.json beside it; the bad ones are named."""
+    target = open_circuit(circuit, hash_name, tree, compiled)
+    vk = _key(target, key, allow_development)
+    with steps(1) as progress:
+        progress.start(f"verify {len(proofs)} proofs")
+        public = [_public(target, public_path(proof)) for proof in proofs]
+        verdict = verify_batch(vk, [_read(proof) for proof in proofs], public, parse_context(context))
+        progress.done()
+    bad = [{"proof": str(proofs[b.index]), "index": b.index, "reason": b.reason} for b in verdict.bad]
+    lines = [f"{b['proof']}: NOT VALID: {b['reason']}" for b in bad]
+    lines.append(f"{verdict.n - len(bad)} of {verdict.n} proofs valid")
+    result(
+        {"valid": verdict.valid, "n": verdict.n, "bad": bad, "circuit": target.about.name}, "\n".join(lines), as_json
+    )
+    if not verdict.valid:
+        raise SystemExit(EXIT_FAILED)
+
+
+def _key(target: Circuit, key: Path | None, allow_development: bool) -> VerifyingKey:
+    return read_verifying_key(key or target.folder / VERIFYING_KEY, target.about.digest, allow_development)
+
+
+def _public(target: Circuit, path: Path) -> list[int]:
+    """The public inputs of the circuit, in its order.  Raises InputError: a missing or unknown name."""
+    names = target.public_names()
+    values = read_inputs(path)
+    for name in (*names, *values):
+        if name not in values or name not in names:
+            what = "is missing" if name not in values else "is no public input"
+            raise InputError(name, f"{what} in {path}; expected exactly {{{', '.join(names)}}}")
+    return [values[name] for name in names]
+
+
+def _read(proof: Path) -> bytes:
+    """The file's bytes; of a file that is too long only enough to be refused.  Raises InputError."""
+    try:
+        with open(proof, "rb") as file:
+            return file.read(PROOF_BYTES + 1)
+    except OSError as e:
+        raise InputError(str(proof), f"cannot be read: {e.strerror}") from e

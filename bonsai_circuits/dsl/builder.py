@@ -1,0 +1,279 @@
+"""The builder: every call adds wires, rows or equations to one circuit and remembers who asked."""
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import NamedTuple
+
+from bonsai_verifier.parameters import FR_MODULUS as R
+
+from ..errors import CircuitError
+from ..r1cs.linear import ONE, Terms, added, constant, is_constant, scaled
+from .trace import Equation, Instruction, Op, Origin, Row, Trace
+from .wires import Bit, Num
+
+_PACKAGE = __name__.partition(".")[0]
+_BUILDER_ROOM = f"{_PACKAGE}.dsl"
+_GADGET_ROOM = f"{_PACKAGE}.gadgets"
+
+
+class Builder:
+    """One circuit under description.
+
+    Public inputs are wires 1 .. len(public).  A wire's value is always the result of one `Op`: a witness program is data.
+    """
+
+    def __init__(self, name: str, public: Sequence[str]) -> None:
+        if len(set(public)) != len(public):
+            raise CircuitError(
+                "public", f"a name stands twice in {tuple(public)}; give every public input its own name"
+            )
+        self._name = name
+        self._public = tuple(public)
+        self._secret: dict[str, int] = {}
+        self._wire_names = ["one", *public]
+        self._instructions: list[Instruction] = []
+        self._rows: list[Row] = []
+        self._equations: list[Equation] = []
+        self._scopes = [name]
+        self._named: dict[str, int] = {}
+        self._computed: set[int] = set()
+        self._fifths: dict[tuple[tuple[int, int], ...], _Fifth] = {}
+
+    # Inputs and constants ---------------------------------------------------------------------------------------------------
+
+    def public(self, name: str) -> Num:
+        if name not in self._public:
+            raise CircuitError(name, f"not a public input of {self._name}; the public inputs are {self._public}")
+        return self._num(1 + self._public.index(name))
+
+    def secret(self, name: str) -> Num:
+        """The private input `name`; the same wire every time it is asked for."""
+        if name in self._public:
+            raise CircuitError(name, "is a public input; read it from the public ones")
+        if name not in self._secret:
+            self._secret[name] = self._wire(name)
+        return self._num(self._secret[name])
+
+    def num(self, value: Num | int) -> Num:
+        return value if isinstance(value, Num) else Num(self, constant(value))
+
+    # Rows -------------------------------------------------------------------------------------------------------------------
+
+    def product(self, x: Num, y: Num, label: str) -> Num:
+        """x y.  Cost: 1 row; none if one of them is a constant."""
+        if (k := x.constant_value()) is not None:
+            return y * k
+        if (k := y.constant_value()) is not None:
+            return x * k
+        out = self._computed_wire(Op.PRODUCT, x.terms, y.terms, label)
+        self._row(x.terms, y.terms, out.terms, label)
+        return out
+
+    def square(self, x: Num, label: str) -> Num:
+        """x^2.  Cost: 1 row in both systems; none for a constant."""
+        return self.product(x, x, label)
+
+    def must_be_product(self, x: Num, y: Num, out: Num, label: str) -> None:
+        """x y = out.  Cost: 1 row."""
+        self._row(x.terms, y.terms, out.terms, label)
+
+    def equate(self, x: Num, y: Num, label: str) -> None:
+        """x = y.  Cost: no row.
+
+        If x is a public input that nothing read before, the caller may leave its value out: it is then y.
+        """
+        difference = added(x.terms, scaled(y.terms, -1))
+        if is_constant(difference):
+            if difference:
+                raise CircuitError(label, "two different constants are equated; no witness could satisfy this")
+            return
+        bare = self._bare_public(x)
+        if bare and bare not in self._computed and not self._is_read(bare):
+            self._computed.add(bare)
+            self._instructions.append(Instruction(bare, Op.DEFAULT, y.terms, {}, 0))
+        self._equations.append(Equation(x.terms, y.terms, self._origin(label)))
+
+    # Hinted wires -----------------------------------------------------------------------------------------------------------
+
+    def hint_bit(self, x: Num, position: int, label: str) -> Num:
+        """A free wire that an honest witness sets to bit `position` of x in [0, r).  Constrains nothing."""
+        return self._computed_wire(Op.BIT, x.terms, {}, label, position)
+
+    def hint_value(self, x: Num, label: str) -> Num:
+        """A free wire that an honest witness sets to x.  Constrains nothing."""
+        return self._computed_wire(Op.LINEAR, x.terms, {}, label)
+
+    def hint_inverse(self, x: Num, label: str) -> Num:
+        """A free wire that an honest witness sets to 1/x, or to 0 for x = 0.  Constrains nothing."""
+        return self._computed_wire(Op.INVERSE, x.terms, {}, label)
+
+    def boolean(self, x: Num, position: int, label: str) -> Bit:
+        """A wire that is 0 or 1 and that an honest witness sets to bit `position` of x.  Cost: 1 row in both systems."""
+        bit = self.hint_bit(x, position, label)
+        self._row(bit.terms, bit.terms, bit.terms, f"{label} is 0 or 1")
+        return Bit.trusted(bit)
+
+    def fifth_power(self, x: Num, label: str) -> Num:
+        """x^5.  Cost: 3 rows in R1CS, 4 in Square R1CS; none if x is a private input plus a constant and nothing else reads that input.
+
+        Sound because, in the free case, x -> x^5 permutes Fr (gcd(5, r - 1) = 1): for any value of the output wire there is
+        exactly one input that gives it, so an extractor recovers the input and the three rows would exclude nothing.
+        """
+        if (k := x.constant_value()) is not None:
+            return self.num(pow(k, 5, R))
+        if not self._is_bare_secret(x):
+            square = self.product(x, x, f"{label}: x^2")
+            fourth = self.product(square, square, f"{label}: x^4")
+            return self.product(fourth, x, f"{label}: x^5")
+        key = tuple(sorted(x.terms.items()))
+        if key not in self._fifths:
+            out = self._computed_wire(Op.FIFTH, x.terms, {}, label)
+            self._fifths[key] = _Fifth(x.terms, next(iter(out.terms)), len(self._rows), self._origin(f"{label}: x^5"))
+        return self._num(self._fifths[key].out)
+
+    # Scopes and the finished trace ------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def scope(self, name: str) -> Iterator[None]:
+        """Rows and wires made inside carry `name` in their scope path."""
+        self._scopes.append(name)
+        try:
+            yield
+        finally:
+            self._scopes.pop()
+
+    def finish(self) -> Trace:
+        """The trace, checked: everything that is read or hinted reaches a row or an equation.
+
+        Raises CircuitError: an input that nothing uses, a hinted wire that nothing constrains.
+        """
+        self._place_fifths()
+        self._refuse_loose_wires()
+        return Trace(
+            self._name,
+            self._public,
+            self._secret,
+            tuple(self._wire_names),
+            tuple(self._instructions),
+            tuple(self._rows),
+            tuple(self._equations),
+        )
+
+    # Inside -----------------------------------------------------------------------------------------------------------------
+
+    def _num(self, wire: int) -> Num:
+        return Num(self, {wire: 1})
+
+    def _wire(self, name: str) -> int:
+        self._wire_names.append(name)
+        return len(self._wire_names) - 1
+
+    def _computed_wire(self, op: Op, x: Terms, y: Terms, label: str, immediate: int = 0) -> Num:
+        wire = self._wire(self._fresh_name(label))
+        self._instructions.append(Instruction(wire, op, x, y, immediate))
+        return self._num(wire)
+
+    def _fresh_name(self, label: str) -> str:
+        name = re.sub(r"[\s,]", "", f"{self._scope()}/{label}")  # a symbol file holds names between commas, one a line
+        count = self._named.get(name, 0)
+        self._named[name] = count + 1
+        return f"{name}#{count}" if count else name
+
+    def _row(self, a: Terms, b: Terms, c: Terms, label: str) -> None:
+        self._rows.append(Row(a, b, c, self._origin(label)))
+
+    def _scope(self) -> str:
+        return "/".join(self._scopes)
+
+    def _origin(self, label: str) -> Origin:
+        maker: FrameType | None = None
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            module = frame.f_globals.get("__name__", "")
+            if not module.startswith(_BUILDER_ROOM) and module != "contextlib":
+                maker = maker or frame
+                if not module.startswith(_GADGET_ROOM):
+                    break
+            frame = frame.f_back
+        user = frame or maker
+        if maker is None or user is None:
+            return Origin(self._scope(), "", 0, "", 0, label)
+        return Origin(self._scope(), _file(maker), maker.f_lineno, _file(user), user.f_lineno, label)
+
+    def _bare_public(self, x: Num) -> int:
+        """The public wire that x is, or 0."""
+        if len(x.terms) == 1:
+            ((wire, factor),) = x.terms.items()
+            if factor == 1 and 1 <= wire <= len(self._public):
+                return wire
+        return 0
+
+    def _is_read(self, wire: int) -> bool:
+        return any(wire in i.x or wire in i.y for i in self._instructions) or any(
+            wire in terms for terms in self._constrained()
+        )
+
+    def _constrained(self) -> Iterator[Terms]:
+        for row in self._rows:
+            yield from (row.a, row.b, row.c)
+        for equation in self._equations:
+            yield from (equation.left, equation.right)
+
+    def _is_bare_secret(self, x: Num) -> bool:
+        """x is one private input, times a constant, plus a constant."""
+        wires = [w for w in x.terms if w != ONE]
+        return len(wires) == 1 and wires[0] in self._secret.values()
+
+    def _place_fifths(self) -> None:
+        """Adds the rows of each fifth power of a private input that something else reads too."""
+        used: Counter[int] = Counter()
+        for terms in self._constrained():
+            used.update(terms.keys())
+        for instruction in self._instructions:
+            used.update({*instruction.x, *instruction.y})
+        for fifth in reversed(self._fifths.values()):
+            if any(used[w] > 1 for w in fifth.x if w != ONE):
+                self._rows[fifth.position : fifth.position] = self._fifth_rows(fifth)
+
+    def _fifth_rows(self, fifth: "_Fifth") -> list[Row]:
+        square, fourth = (self._wire(f"{self._wire_names[fifth.out]}.{part}") for part in ("square", "fourth"))
+        x, at = fifth.x, next(i for i, instruction in enumerate(self._instructions) if instruction.wire == fifth.out)
+        self._instructions[at : at + 1] = [
+            Instruction(square, Op.PRODUCT, x, x, 0),
+            Instruction(fourth, Op.PRODUCT, {square: 1}, {square: 1}, 0),
+            Instruction(fifth.out, Op.PRODUCT, {fourth: 1}, x, 0),
+        ]
+        return [
+            Row(x, x, {square: 1}, fifth.origin),
+            Row({square: 1}, {square: 1}, {fourth: 1}, fifth.origin),
+            Row({fourth: 1}, x, {fifth.out: 1}, fifth.origin),
+        ]
+
+    def _refuse_loose_wires(self) -> None:
+        reached = {wire for terms in self._constrained() for wire in terms}
+        reached |= {w for f in self._fifths.values() for w in f.x}
+        for wire, name in enumerate(self._wire_names):
+            if wire != ONE and wire not in reached:
+                kind = "public input" if wire <= len(self._public) else "wire"
+                raise CircuitError(name, f"this {kind} of {self._name} reaches no row; constrain it or remove it")
+
+
+class _Fifth(NamedTuple):
+    """The fifth power of a private input; whether its rows are needed, and stand before `position`, is known at the end."""
+
+    x: Terms
+    out: int
+    position: int
+    origin: Origin
+
+
+def _file(frame: FrameType) -> str:
+    """The source file as package/room/file.py for a module of a package, and by its name alone for a script."""
+    module = frame.f_globals.get("__name__", "")
+    name = frame.f_code.co_filename.replace("\\", "/").rpartition("/")[2]
+    parts = module.split(".")[:-1] if module != "__main__" else []
+    return "/".join([*parts, name])

@@ -1,0 +1,53 @@
+"""A circuit: a function that describes a relation to a Builder, with the names of its public inputs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from .builder import Builder
+from .trace import Trace
+from .wires import Num
+
+
+class Public:
+    """The public inputs of a circuit as attributes: p.fee.  An unknown name is a CircuitError."""
+
+    def __init__(self, builder: Builder) -> None:
+        self._builder = builder
+
+    def __getattr__(self, name: str) -> Num:
+        return self._builder.public(name)
+
+
+class Secret:
+    """The private inputs of a circuit as attributes: w.balance.  A name becomes an input where it is first read."""
+
+    def __init__(self, builder: Builder) -> None:
+        self._builder = builder
+
+    def __getattr__(self, name: str) -> Num:
+        return self._builder.secret(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A relation between public inputs and secret ones: describe(builder, *parameters, p, w) states it."""
+
+    name: str
+    public: tuple[str, ...]
+    describe: Callable[..., None]
+
+    def trace(self, name: str, *parameters: Any) -> Trace:
+        """Describes the relation once, for the circuit called `name`; parameters (a hash suite, a shape) come before p and w."""
+        builder = Builder(name, self.public)
+        self.describe(builder, *parameters, Public(builder), Secret(builder))
+        return builder.finish()
+
+
+def relation(public: tuple[str, ...]) -> Callable[[Callable[..., None]], Relation]:
+    """Decorator: the function below states a relation over these public inputs, in this order."""
+
+    def wrap(describe: Callable[..., None]) -> Relation:
+        return Relation(describe.__name__, public, describe)
+
+    return wrap

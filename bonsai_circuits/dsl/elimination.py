@@ -1,0 +1,123 @@
+"""Trace -> R1CS: every linear equation expresses one private wire by the others, so it costs no row.
+
+Which wire goes: a private input that occurs in the equation, the newest of them; without one, the newest private wire.  An equation between
+public inputs alone stays, as a row (difference) 1 = 0.
+
+Sound because the equations are equivalences of linear algebra: a witness of the R1CS extends to the eliminated wires in exactly one
+way, and then satisfies every row and every equation of the trace; and conversely.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bonsai_verifier.parameters import FR_MODULUS as R
+
+from ..errors import CircuitError
+from ..r1cs.linear import ONE, Terms, added, combined, is_constant, scaled
+from ..r1cs.system import R1CS, Origins, SparseRows
+from .trace import Equation, Origin, Row, Trace
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Eliminated:
+    """The R1CS, and for each of its wires the wire of the trace that it was: traced (n_wires,) int32."""
+
+    system: R1CS
+    traced: NDArray[np.int32]
+
+
+def to_r1cs(trace: Trace) -> Eliminated:
+    """The constraint system of a trace.  Raises CircuitError for equations that contradict each other."""
+    substitution, kept = _solve(trace)
+    rows = [*trace.rows, *(Row(added(e.left, scaled(e.right, -1)), {ONE: 1}, {}, e.origin) for e in kept)]
+    rows = [
+        Row(_substituted(r.a, substitution), _substituted(r.b, substitution), _substituted(r.c, substitution), r.origin)
+        for r in rows
+    ]
+    n_fixed = 1 + len(trace.public)
+    present = {w for r in rows for terms in (r.a, r.b, r.c) for w in terms}
+    traced = [*range(n_fixed), *sorted(w for w in present if w >= n_fixed)]
+    index = {w: i for i, w in enumerate(traced)}
+
+    def matrix(side: list[Terms]) -> SparseRows:
+        return SparseRows.from_rows([{index[w]: c for w, c in terms.items()} for terms in side])
+
+    system = R1CS(
+        trace.public,
+        len(traced),
+        matrix([r.a for r in rows]),
+        matrix([r.b for r in rows]),
+        matrix([r.c for r in rows]),
+        tuple(trace.wire_names[w] for w in traced),
+        origins_of([r.origin for r in rows]),
+    )
+    return Eliminated(system, np.array(traced, np.int32))
+
+
+def traced_system(trace: Trace) -> R1CS:
+    """The trace before elimination as rows over its own wires, equations included as (left) 1 = (right): for diagnosis."""
+    rows = [*trace.rows, *(Row(e.left, {ONE: 1}, e.right, e.origin) for e in trace.equations)]
+    return R1CS(
+        trace.public,
+        len(trace.wire_names),
+        SparseRows.from_rows([r.a for r in rows]),
+        SparseRows.from_rows([r.b for r in rows]),
+        SparseRows.from_rows([r.c for r in rows]),
+        trace.wire_names,
+        origins_of([r.origin for r in rows]),
+    )
+
+
+def origins_of(origins: list[Origin]) -> Origins:
+    """Origins as arrays of indices into one table of strings."""
+    table: dict[str, int] = {}
+
+    def column(strings: list[str]) -> NDArray[np.int32]:
+        return np.array([table.setdefault(s, len(table)) for s in strings], np.int32)
+
+    return Origins(
+        scope=column([o.scope for o in origins]),
+        file=column([o.file for o in origins]),
+        line=np.array([o.line for o in origins], np.int32),
+        user_file=column([o.user_file for o in origins]),
+        user_line=np.array([o.user_line for o in origins], np.int32),
+        label=column([o.label for o in origins]),
+        strings=tuple(table),
+    )
+
+
+def _solve(trace: Trace) -> tuple[dict[int, Terms], list[Equation]]:
+    """Each eliminated wire as a combination of wires that stay, and the equations that eliminate none."""
+    inputs = set(trace.secret.values())
+    n_fixed = 1 + len(trace.public)
+    solved: dict[int, Terms] = {}
+    kept: list[Equation] = []
+    for equation in trace.equations:
+        terms = _substituted(added(equation.left, scaled(equation.right, -1)), solved)
+        private = [w for w in terms if w >= n_fixed]
+        if not terms:
+            continue
+        if not private:
+            if is_constant(terms):
+                raise CircuitError(
+                    equation.origin.label,
+                    f"contradicts the equations before it ({equation.origin.file}:{equation.origin.line})",
+                )
+            kept.append(equation)
+            continue
+        pivot = max([w for w in private if w in inputs] or private)
+        factor = -pow(terms[pivot], -1, R)
+        expression = {w: c * factor % R for w, c in terms.items() if w != pivot}
+        solved = {w: _substituted(x, {pivot: expression}) for w, x in solved.items()}
+        solved[pivot] = expression
+    return solved, kept
+
+
+def _substituted(x: Terms, solved: dict[int, Terms]) -> Terms:
+    hit = [w for w in x if w in solved]
+    if not hit:
+        return x
+    rest = {w: c for w, c in x.items() if w not in solved}
+    return combined([(1, rest), *((x[w], solved[w]) for w in hit)])

@@ -1,0 +1,133 @@
+"""The circom 2 compiler and the witness calculators it writes."""
+
+import json
+import os
+import tempfile
+from base64 import b64decode
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bonsai_verifier.parameters import FR_MODULUS
+
+from ..errors import InputError, ToolFailed
+from .iden3 import CURVE
+from .node import find_tool, run_tool
+from .wtns_file import decode_wtns, write_wtns
+
+Value: TypeAlias = "int | Sequence[Value]"
+
+COMPILE_SECONDS = 600.0
+WITNESS_SECONDS = 300.0
+_CALCULATOR = "witness_calculator.js"
+
+# Reads a list of inputs, writes a list of {wtns: base64} or {error: text}. The program's own log must not mix with it.
+_BATCH = """
+const [calculator, wasm] = process.argv.slice(1);
+console.log = console.error;
+const fs = require("fs"), build = require(calculator), code = fs.readFileSync(wasm);
+(async () => {
+  const results = [];
+  for (const inputs of JSON.parse(fs.readFileSync(0, "utf8"))) {
+    try {
+      const circuit = await build(code);
+      results.push({ wtns: Buffer.from(await circuit.calculateWTNSBin(inputs, 1)).toString("base64") });
+    } catch (error) {
+      results.push({ error: String(error.message ?? error) });
+    }
+  }
+  fs.writeFileSync(1, JSON.stringify(results));
+})();
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledCircom:
+    """What the compiler wrote: constraints, names, and the witness calculator's program beside its loader."""
+
+    r1cs: Path
+    sym: Path
+    wasm: Path
+
+
+def compile_circom(
+    source: Path,
+    out_dir: Path,
+    simplify: int = 2,
+    includes: Sequence[Path] = (),
+    timeout: float = COMPILE_SECONDS,
+) -> CompiledCircom:
+    """Compiles a program over our prime; simplify 0, 1, 2 as circom's --O0 (every signal keeps a wire), --O1, --O2.
+
+    In: `includes`, further folders with files to be included. The compiler runs in a sandbox: it sees the folder that
+    holds source, output and includes, and nothing above it, whatever paths the program writes.
+    Raises ToolMissing, ToolFailed (with the compiler's message); then no file in out_dir is new.
+    """
+    if simplify not in (0, 1, 2):
+        raise InputError("simplify", f"{simplify} is not 0, 1 or 2")
+    source, out_dir = source.resolve(), out_dir.resolve()
+    if not source.is_file():
+        raise InputError("source", f"no file {source}")
+    compiler = find_tool("circom2")
+    out_dir.mkdir(parents=True, exist_ok=True)
+    includes = [folder.resolve() for folder in includes]
+    root = Path(os.path.commonpath([source.parent, out_dir, *includes]))
+    with tempfile.TemporaryDirectory(prefix=".circom-", dir=out_dir) as scratch:
+        fresh = Path(scratch)
+        options = ["--r1cs", "--wasm", "--sym", "--prime", CURVE, f"--O{simplify}"]
+        paths = [str(source.relative_to(root)), "-o", str(fresh.relative_to(root))]
+        for folder in includes:
+            paths += ["-l", str(folder.relative_to(root))]
+        run_tool("circom2", [str(compiler), *options, *paths], root, timeout)
+        name, program = source.stem, Path(f"{source.stem}_js")
+        made = CompiledCircom(*(out_dir / file for file in (f"{name}.r1cs", f"{name}.sym", program / f"{name}.wasm")))
+        files = (made.r1cs, made.sym, made.wasm, made.wasm.with_name(_CALCULATOR))
+        written = [fresh / file.relative_to(out_dir) for file in files]
+        for file in written:
+            if not file.is_file():
+                raise ToolFailed("circom2", f"did not write {file.name}")
+        made.wasm.parent.mkdir(exist_ok=True)
+        for file, place in zip(written, files, strict=True):
+            file.replace(place)
+    return made
+
+
+def calculate_witness(
+    wasm: Path, inputs: Mapping[str, Value], wtns: Path, timeout: float = WITNESS_SECONDS
+) -> NDArray[np.uint64]:
+    """The values of all wires, (n, 4) canonical, written to a .wtns file as well.
+
+    Raises ToolFailed: the inputs do not satisfy the program (the message names the template and the line), or a name
+    is unknown or missing; InputError: a value that is not in [0, r).
+    """
+    (result,) = calculate_witnesses(wasm, (inputs,), timeout)
+    if isinstance(result, ToolFailed):
+        raise result
+    write_wtns(wtns, result)
+    return result
+
+
+def calculate_witnesses(
+    wasm: Path, batch: Iterable[Mapping[str, Value]], timeout: float = WITNESS_SECONDS
+) -> list[NDArray[np.uint64] | ToolFailed]:
+    """As calculate_witness, many in one process and nothing written: per inputs the values, or the failure."""
+    wasm = wasm.resolve()
+    stdin = json.dumps([{name: _decimal(value, name) for name, value in inputs.items()} for inputs in batch])
+    arguments = ["-e", _BATCH, str(wasm.with_name(_CALCULATOR)), str(wasm)]
+    _, output = run_tool("witness calculator", arguments, wasm.parent, timeout, stdin)
+    return [
+        decode_wtns(b64decode(result["wtns"])) if "wtns" in result else ToolFailed("witness", result["error"].strip())
+        for result in json.loads(output)
+    ]
+
+
+def _decimal(value: Value, name: str) -> str | list[object]:
+    if not isinstance(value, int):
+        return [_decimal(item, f"{name}[{i}]") for i, item in enumerate(value)]
+    if not 0 <= value < FR_MODULUS:
+        raise InputError(name, "not in [0, r)")
+    return str(value)

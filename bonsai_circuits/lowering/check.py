@@ -1,0 +1,95 @@
+"""Checks a lowering at a random point: the square system says exactly what the R1CS says.
+
+Write e_i = a_i b_i - c_i for the residual of R1CS row i, and f for that of a square row (left^2 - right).  At a random assignment of the
+R1CS wires (helpers follow from their rows) each rule promises
+
+  linear                        left = e_i, right = 0
+  boolean, square               b_i f = a_i e_i
+  boolean product, two squares  f = 2 e_i + (a_i^2 - s) + (b_i^2 - t)
+  square of sum                 f = -4 e_i + ((a_i + b_i)^2 - s)        square of difference   f = 4 e_i + ((a_i - b_i)^2 - s)
+  general product               f = 0 in the row of the helper, then f = -4 e_i
+
+where each difference from a standing square is a multiple of the residual of an R1CS row that itself became a square row.  So the two
+families of residuals vanish together: a witness of one system is, with its helpers, a witness of the other.  A wrong rule passes with
+probability below 2^-250 (Schwartz-Zippel, degree 2 over Fr).
+"""
+
+import secrets
+
+from bonsai_verifier.parameters import FR_MODULUS as R
+
+from ..errors import CircuitError
+from ..r1cs.linear import ONE, added, evaluated, normalised, scaled
+from ..r1cs.system import R1CS
+from .outline import outlined_wire
+from .square import RULES, Lowered, Rule
+
+
+def check_lowering(system: R1CS, lowered: Lowered) -> None:
+    """Raises CircuitError with the first row of the square system that does not follow from the R1CS by its rule."""
+    square, n_public = lowered.system, len(system.public)
+    z = [secrets.randbelow(R) for _ in range(square.n_wires)]
+    z[outlined_wire(ONE, n_public)] = 1
+    z[: n_public + 1] = z[n_public + 1 : outlined_wire(n_public, n_public) + 1]
+    for wire, row in zip(lowered.helper.tolist(), lowered.helper_row.tolist(), strict=True):
+        z[wire] = pow(evaluated(dict(square.a.row(row)), z), 2, R)
+    r1cs_z = [z[w] for w in lowered.of_r1cs.tolist()]
+    values = [_values(system, i, r1cs_z) for i in range(system.n_rows)]
+    standing = _standing(system, values)
+
+    def excess(x: dict[int, int], value: int) -> int:
+        """x^2 minus the combination that stands for it."""
+        scale, norm = normalised(x)
+        if norm not in standing:
+            raise CircuitError(
+                "lowering", "a square is used that no row of the R1CS states; this is a defect of a rule"
+            )
+        return (value * value - scale * scale * standing[norm]) % R
+
+    helper_rows = set(lowered.helper_row.tolist())
+    for k in range(square.n_rows):
+        rule, i = RULES[int(lowered.rule[k])], int(lowered.source[k])
+        left, right = evaluated(dict(square.a.row(k)), z), evaluated(dict(square.b.row(k)), z)
+        residual = (left * left - right) % R
+        if rule is Rule.OUTLINE or k in helper_rows:
+            holds = residual == 0
+        else:
+            a, b, c = values[i]
+            e = a * b - c
+            ra, rb = dict(system.a.row(i)), dict(system.b.row(i))
+            match rule:
+                case Rule.LINEAR:
+                    holds = right == 0 and (left - e) % R == 0
+                case Rule.BOOLEAN | Rule.SQUARE:
+                    holds = (residual * b - e * a) % R == 0
+                case Rule.BOOLEAN_PRODUCT | Rule.TWO_SQUARES:
+                    holds = (residual - 2 * e - excess(ra, a) - excess(rb, b)) % R == 0
+                case Rule.SQUARE_OF_SUM:
+                    holds = (residual + 4 * e - excess(added(ra, rb), a + b)) % R == 0
+                case Rule.SQUARE_OF_DIFFERENCE:
+                    holds = (residual - 4 * e - excess(added(ra, scaled(rb, -1)), a - b)) % R == 0
+                case Rule.GENERAL:
+                    holds = (residual + 4 * e) % R == 0
+                case _:
+                    holds = False
+        if not holds:
+            raise CircuitError("lowering", f"square row {k} (rule '{rule}') does not follow from R1CS row {i}")
+    covered = set(lowered.source.tolist()) - {-1}
+    if covered != set(range(system.n_rows)):
+        raise CircuitError("lowering", "an R1CS row has no square row")
+
+
+def _values(system: R1CS, i: int, z: list[int]) -> tuple[int, int, int]:
+    a, b, c = (evaluated(dict(matrix.row(i)), z) for matrix in (system.a, system.b, system.c))
+    return a, b, c
+
+
+def _standing(system: R1CS, values: list[tuple[int, int, int]]) -> dict[tuple[tuple[int, int], ...], int]:
+    """For each normalised x with a row x x k = c: the value of c / k, the first such row counting."""
+    standing: dict[tuple[tuple[int, int], ...], int] = {}
+    for i, (_, _, c) in enumerate(values):
+        ka, na = normalised(dict(system.a.row(i)))
+        kb, nb = normalised(dict(system.b.row(i)))
+        if na and na == nb and na not in standing:
+            standing[na] = c * pow(ka * kb, -1, R) % R
+    return standing

@@ -1,0 +1,267 @@
+"""The arrows as calls: relation -> trace -> R1CS -> Square R1CS -> tape, and the folder that keeps them.
+
+compiled = build(send_poseidon)                     describe, eliminate, lower, check, compile the tape
+write(Path("compiled/send-poseidon"), compiled)
+circuit = Circuit.open(Path("compiled/send-poseidon"))
+witness = circuit.witness({"A": 7, "fee": 10, ...})
+failed = circuit.failures(witness)                  [] if it satisfies every row
+key = circuit.setup_for_development()
+proof = circuit.prove(key, witness)                 128 bytes
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bonsai_verifier.field import fr_from_canonical
+from bonsai_verifier.parameters import CONTEXT_BYTES
+from bonsai_verifier.wire import VerifyingKey, decode_verifying_key, encode_verifying_key
+
+from .artifacts.atomic import write_atomic
+from .artifacts.manifest import read_manifest, verify_manifest, write_manifest
+from .dsl.elimination import to_r1cs, traced_system
+from .dsl.trace import Trace
+from .errors import BonsaiError, CircuitMismatch, FileDamaged, Unsatisfied
+from .keys.domain import smallest_domain
+from .keys.proving_key import ProvingKey, read_proving_key, write_proving_key
+from .keys.setup import development_setup
+from .lowering.check import check_lowering
+from .lowering.square import lower
+from .prover import pari
+from .r1cs.diagnose import FailedRow, failed_rows
+from .r1cs.system import R1CS, SquareR1CS
+from .r1cs.system_file import circuit_digest, open_r1cs, open_square, write_r1cs, write_square
+from .relations.builtin import BuiltIn
+from .witness.compiler import compile_tape
+from .witness.runner import Witness, run, run_from_r1cs
+from .witness.tape import Tape, open_tape, write_tape
+
+FILES = {
+    "circuit": "circuit.json",
+    "traced": "traced.sections",
+    "r1cs": "r1cs.sections",
+    "square": "square.sections",
+    "tape": "tape.sections",
+}
+PROVING_KEY = "proving.key"
+VERIFYING_KEY = "verifying.key"
+_SYNTHESIS_ROOMS = ("dsl", "gadgets", "lowering", "native", "r1cs", "relations", "witness")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compiled:
+    """Everything that synthesis makes of one circuit."""
+
+    about: "About"
+    traced: R1CS
+    r1cs: R1CS
+    square: SquareR1CS
+    tape: Tape
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a circuit is: its names and the digest of its square system; sources names the code that built it."""
+
+    name: str
+    relation: str
+    hash: str
+    tree: str
+    digest: bytes
+    sources: str
+
+    def to_json(self) -> dict[str, str]:
+        return {
+            "name": self.name,
+            "relation": self.relation,
+            "hash": self.hash,
+            "tree": self.tree,
+            "digest": self.digest.hex(),
+            "sources": self.sources,
+        }
+
+    @classmethod
+    def from_json(cls, path: Path, text: str) -> "About":
+        try:
+            value = json.loads(text)
+            names = (str(value[key]) for key in ("name", "relation", "hash", "tree"))
+            return cls(*names, bytes.fromhex(value["digest"]), str(value["sources"]))
+        except (KeyError, TypeError, ValueError) as e:
+            raise FileDamaged(str(path), "does not describe a circuit; compile it again") from e
+
+
+def build(circuit: BuiltIn) -> Compiled:
+    """Describes a built-in circuit and carries it through every arrow."""
+    return build_from_trace(circuit.trace(), circuit.name, circuit.relation, circuit.hash, circuit.tree)
+
+
+def build_from_trace(trace: Trace, name: str, relation: str, hash_name: str, tree: str) -> Compiled:
+    """Any trace through every arrow; the lowering is checked at a random point before it is used."""
+    eliminated = to_r1cs(trace)
+    lowered = lower(eliminated.system)
+    check_lowering(eliminated.system, lowered)
+    digest = circuit_digest(lowered.system)
+    return Compiled(
+        About(name, relation, hash_name, tree, digest, source_digest()),
+        traced_system(trace),
+        eliminated.system,
+        lowered.system,
+        compile_tape(trace, eliminated, lowered, digest),
+    )
+
+
+def write(folder: Path, compiled: Compiled, extra: Mapping[str, str] | None = None) -> None:
+    """Writes the circuit's files, then the manifest that names their digests.  extra: files already there, name -> file name."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_r1cs(folder / FILES["traced"], compiled.traced)
+    write_r1cs(folder / FILES["r1cs"], compiled.r1cs)
+    write_square(folder / FILES["square"], compiled.square)
+    write_tape(folder / FILES["tape"], compiled.tape)
+    text = json.dumps(compiled.about.to_json(), indent=2, sort_keys=True) + "\n"
+    write_atomic(folder / FILES["circuit"], text.encode())
+    write_manifest(folder, FILES | dict(extra or {}))
+
+
+def is_current(folder: Path) -> bool:
+    """The folder holds what today's sources make: every file has its digest, and the sources have theirs."""
+    try:
+        verify_manifest(folder)
+        return _about(folder).sources == source_digest()
+    except FileDamaged:
+        return False
+
+
+def source_digest() -> str:
+    """SHA-256 over the sources that decide what synthesis makes, in hexadecimal."""
+    here = Path(__file__).parent
+    h = hashlib.sha256()
+    for file in sorted(file for room in _SYNTHESIS_ROOMS for file in (here / room).glob("*.py")):
+        h.update(file.relative_to(here).as_posix().encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest())
+    return h.hexdigest()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Circuit:
+    """A compiled circuit in its folder; each part is read when it is asked for, and belongs to `about.digest` or is refused."""
+
+    folder: Path
+    about: About
+
+    @classmethod
+    def open(cls, folder: Path) -> "Circuit":
+        """Raises FileDamaged: no such circuit, or one whose manifest is not whole."""
+        read_manifest(folder)
+        return cls(folder, _about(folder))
+
+    def traced(self) -> R1CS:
+        """The rows and linear equations as they were written, over the registers of the tape: for diagnosis."""
+        return open_r1cs(self.folder / FILES["traced"])
+
+    def r1cs(self) -> R1CS:
+        return open_r1cs(self.folder / FILES["r1cs"])
+
+    def square(self) -> SquareR1CS:
+        """Raises CircuitMismatch: the square system is not the one that the circuit's digest names."""
+        square = open_square(self.folder / FILES["square"])
+        self._require_digest(FILES["square"], circuit_digest(square))
+        return square
+
+    def tape(self) -> Tape:
+        """Raises CircuitMismatch: the tape was compiled for another system."""
+        tape = open_tape(self.folder / FILES["tape"])
+        self._require_digest(FILES["tape"], tape.circuit_digest)
+        return tape
+
+    def witness(self, inputs: Mapping[str, int]) -> Witness:
+        """The values of all wires; public inputs that the circuit computes may be left out.  Raises InputError."""
+        return run(self.tape(), inputs)
+
+    def witness_from_r1cs(self, z: NDArray[np.uint64]) -> Witness:
+        """The same from an assignment of the R1CS, (n_wires, 4) canonical: whatever it is, right or wrong.  Raises InputError."""
+        return run_from_r1cs(self.tape(), fr_from_canonical(z))
+
+    def failures(self, witness: Witness, limit: int = 10) -> list[FailedRow]:
+        """The rows and equations that the witness breaks; empty if it satisfies the circuit."""
+        if witness.from_inputs:
+            traced = self.traced()
+            return failed_rows(traced, witness.registers[: traced.n_wires], limit)
+        return failed_rows(self.r1cs(), witness.r1cs(), limit)
+
+    def setup_for_development(self) -> ProvingKey:
+        """Makes keys from trapdoors that this process draws and forgets, and writes both: never for real use."""
+        key = development_setup(self.square(), self.about.digest)
+        write_proving_key(self.folder / PROVING_KEY, key)
+        write_atomic(self.folder / VERIFYING_KEY, encode_verifying_key(key.verifying_key))
+        return key
+
+    def has_keys(self) -> bool:
+        """Both key files are there and belong to this circuit."""
+        try:
+            key = self.proving_key()
+            return (self.folder / VERIFYING_KEY).read_bytes() == encode_verifying_key(key.verifying_key)
+        except (BonsaiError, OSError):
+            return False
+
+    def proving_key(self) -> ProvingKey:
+        """Raises FileDamaged: there is none, or it is damaged; CircuitMismatch: it is of another circuit."""
+        return read_proving_key(self.folder / PROVING_KEY, self.about.digest)
+
+    def public_names(self) -> tuple[str, ...]:
+        """The public inputs in their order."""
+        return self.tape().public
+
+    def prove(
+        self,
+        key: ProvingKey,
+        witness: Witness,
+        context: bytes = bytes(CONTEXT_BYTES),
+        timings: dict[str, float] | None = None,
+    ) -> bytes:
+        """128 bytes.  Raises Unsatisfied with the report of the first broken row."""
+        if failed := self.failures(witness, limit=1):
+            raise Unsatisfied("witness", failed[0].report())
+        return pari.prove(key, self.square(), witness.square(), context, timings=timings)
+
+    def counts(self) -> dict[str, Any]:
+        """What the compiled systems have: {relation, hash, tree, r1cs, sr1cs, public, witness, domain}."""
+        r1cs, square = self.r1cs(), self.square()
+        return {
+            "relation": self.about.relation,
+            "hash": self.about.hash,
+            "tree": self.about.tree,
+            "r1cs": r1cs.n_rows,
+            "sr1cs": square.n_rows,
+            "public": len(r1cs.public),
+            "witness": r1cs.n_wires - len(r1cs.public) - 1,
+            "domain": smallest_domain(square.n_rows).size,
+        }
+
+    def _require_digest(self, file: str, found: bytes) -> None:
+        if found != self.about.digest:
+            raise CircuitMismatch(
+                str(self.folder / file),
+                f"belongs to the circuit {found.hex()}, expected {self.about.digest.hex()}; compile the circuit again",
+            )
+
+
+def read_verifying_key(path: Path, circuit_digest: bytes, allow_development: bool) -> VerifyingKey:
+    """The key in a file, if it is one of the circuit with this digest.  Raises WireError, KeyRefused, CircuitMismatch."""
+    try:
+        data = path.read_bytes()
+    except OSError as e:
+        raise FileDamaged(str(path), f"cannot be read ({e.strerror}); run `bonsai setup`, or name a key") from e
+    return decode_verifying_key(data, allow_development=allow_development, circuit_digest=circuit_digest)
+
+
+def _about(folder: Path) -> About:
+    path = folder / FILES["circuit"]
+    try:
+        return About.from_json(path, path.read_text())
+    except OSError as e:
+        raise FileDamaged(str(path), "there is no such file; compile the circuit first") from e

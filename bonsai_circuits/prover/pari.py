@@ -1,0 +1,185 @@
+"""Masked Pari: the proof (T, U, v) of docs/protocol.md, section "Prove", by its steps.
+
+With a = a_w + x_A, of degree below N, and the mask m = s0 + s1 X, the masked polynomial is A = a' + x_A = a + m Z, and
+
+    q = (A^2 - b)/Z = (a^2 - b)/Z + 2 a m + m^2 Z
+
+so that the masks never meet a transform.  For the first term, h of degree N - 2: on H, a^2 = b, hence a^2 = b + h Z = (b - h) + X^N h.
+On the coset 7 H, X^N is the constant 7^N, so interpolating the N values of a^2 there gives b - h + 7^N h = b + (7^N - 1) h.
+Five transforms of size N are all that a proof takes, and they are done once however often step 4 starts again.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from secrets import randbelow
+from typing import TypeAlias
+
+import numpy as np
+
+from bonsai_verifier.batch import verify
+from bonsai_verifier.curve import encode_g1_many, g1_sum
+from bonsai_verifier.field import Octets, Words, fr_from_ints, fr_is_canonical, fr_mul, fr_sub, fr_to_canonical
+from bonsai_verifier.parameters import CONTEXT_BYTES, FR_MODULUS, SCALAR_BYTES
+from bonsai_verifier.transcript import challenge
+
+from ..errors import CircuitMismatch, InputError, KeyRefused, Unsatisfied
+from ..kernels.sparse import first_row_not_square, sparse_rows
+from ..keys.domain import COSET_SHIFT, Domain
+from ..keys.proving_key import ProvingKey
+from ..keys.setup import require_outlined
+from ..r1cs.system import SparseRows, SquareR1CS
+from .polynomial import add, divide_linear, scale, times_line, times_vanishing
+
+R = FR_MODULUS
+Timings: TypeAlias = dict[str, float]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class _Witness:
+    """One satisfied assignment: its private values, and its polynomials as coefficients.  No repr shows them."""
+
+    private: Words  # w, Montgomery
+    a_w: Words  # sum over private j of w_j a_j
+    a: Words  # a_w + x_A
+    b: Words  # sum over private j of w_j b_j
+    h: Words  # (a^2 - b)/Z
+
+
+def prove(
+    key: ProvingKey,
+    square: SquareR1CS,
+    assignment: Words,
+    context: bytes = bytes(CONTEXT_BYTES),
+    *,
+    self_check: bool = False,
+    timings: Timings | None = None,
+) -> bytes:
+    """The 128 bytes T | U | v that prove the assignment's public inputs, with masks drawn for this proof alone.
+
+    In: assignment (n_wires, 4) in Montgomery form, z_0 = 1; context, 32 bytes that the proof is bound to.  self_check verifies the proof
+    before it is handed out.  timings receives the seconds of "rows", "polynomials", "T" and "U".
+    Not constant time: see SECURITY.md.
+    Raises Unsatisfied: a row fails.  InputError: a wrong shape or value.  CircuitMismatch: the key is for another system.
+    """
+    require_outlined(square)
+    _require_fitting(key, square, assignment, context)
+    domain = Domain(key.domain_size)
+    public_inputs = _octets(fr_to_canonical(assignment[1 : key.n_public + 1]))
+    with _timed(timings, "rows"):
+        a_values, b_values = (_rows(matrix, assignment, domain) for matrix in (square.a, square.b))
+        failed = first_row_not_square(a_values, b_values)
+        if failed >= 0:
+            raise Unsatisfied(f"row {failed}", "the assignment does not satisfy it: <A, z>^2 is not <B, z>")
+    with _timed(timings, "polynomials"):
+        witness = _interpolate(domain, key, assignment, a_values, b_values)
+    proof = None
+    while proof is None:
+        try:
+            proof = _attempt(key, domain, witness, public_inputs, context, timings)
+        except BaseException as error:
+            # The frames below hold masks; a traceback that shows locals must not see them.
+            raise error.with_traceback(None) from None
+    if self_check and not verify(key.verifying_key, public_inputs, proof, context):
+        raise KeyRefused("proving key", "a proof made with it does not verify; make the key again")
+    return proof
+
+
+def _attempt(
+    key: ProvingKey,
+    domain: Domain,
+    witness: _Witness,
+    public_inputs: Octets,
+    context: bytes,
+    timings: Timings | None,
+) -> bytes | None:
+    """Steps 1 to 6 with fresh masks; None if the challenge lies in H or a point is infinite: start again, output nothing."""
+    n = domain.size
+    with _timed(timings, "polynomials"):
+        # 1. a'(X) = a_w(X) + m(X) Z(X), m = s0 + s1 X
+        s0, s1 = randbelow(R), randbelow(R)
+        m = fr_from_ints([s0, s1])
+        a_masked = add(witness.a_w, times_vanishing(m, n))
+        # 2. q(X) = h(X) + 2 a(X) m(X) + m(X)^2 Z(X),   p(X) = b(X) + q(X) Z(X) = (a'(X) + x_A(X))^2
+        q = add(witness.h, times_line(witness.a, 2 * s0, 2 * s1), times_vanishing(times_line(m, s0, s1), n))
+        p = add(witness.b, times_vanishing(q, n))
+    with _timed(timings, "T"):
+        # 3. T = [(alpha a'(tau) + p(tau)) / delta]
+        t = _combine(key.t_points, [witness.private, q, m])
+    # 4. r = H(verifying-key digest, context, public inputs, T)
+    r = challenge(key.verifying_key.digest, context, public_inputs, _encode(t))
+    if domain.contains(r):
+        return None
+    with _timed(timings, "polynomials"):
+        # 5. v = a'(r)
+        a_quotient, v = divide_linear(a_masked, r)
+        p_quotient, _ = divide_linear(p, r)
+    with _timed(timings, "U"):
+        # 6. U = [ (alpha (a'(X) - v) + (p(X) - p(r))) / (X - r) at X = tau ]
+        u = _combine(key.u_points, [a_quotient, p_quotient])
+    if not t.any() or not u.any():
+        return None
+    return _encode(t) + _encode(u) + v.to_bytes(SCALAR_BYTES, "little")
+
+
+def _interpolate(domain: Domain, key: ProvingKey, assignment: Words, a_values: Words, b_values: Words) -> _Witness:
+    """The polynomials of a satisfied assignment.  Cost: five transforms."""
+    n_instance = key.n_public + 1
+    x_values = np.zeros_like(a_values)
+    x_values[:n_instance] = assignment[:n_instance]
+    a, b, x_a = (domain.interpolate(values) for values in (a_values, b_values, x_values))
+    on_coset = domain.evaluate_on_coset(a)
+    squared = domain.interpolate_from_coset(fr_mul(on_coset, on_coset))
+    h = scale(fr_sub(squared, b), pow(domain.vanishing(COSET_SHIFT), -1, R))
+    return _Witness(private=assignment[n_instance:], a_w=fr_sub(a, x_a), a=a, b=b, h=h)
+
+
+def _rows(matrix: SparseRows, assignment: Words, domain: Domain) -> Words:
+    """<row i, z> at w^i, and 0 beyond the last row."""
+    out = np.zeros((domain.size, 4), np.uint64)
+    sparse_rows(out, matrix.start, matrix.wire, matrix.coeff, assignment)
+    return out
+
+
+def _combine(points: Words, scalars: list[Words]) -> Words:
+    """sum_i k_i P_i over all scalars in order, (12,) affine."""
+    return g1_sum(points, fr_to_canonical(np.concatenate(scalars)))
+
+
+def _encode(point: Words) -> bytes:
+    return encode_g1_many(point[None]).tobytes()
+
+
+def _octets(x: Words) -> Octets:
+    """(n, 4) canonical -> (n, 32), little-endian."""
+    return x.astype("<u8").view(np.uint8).reshape(len(x), SCALAR_BYTES)
+
+
+def _require_fitting(key: ProvingKey, square: SquareR1CS, assignment: Words, context: bytes) -> None:
+    found = len(square.public), square.n_wires - len(square.public) - 1
+    if found != (key.n_public, key.n_private) or square.n_rows > key.domain_size:
+        raise CircuitMismatch(
+            "proving key",
+            f"the key of the circuit {key.circuit_digest.hex()} is for {key.n_public} public and {key.n_private} private wires in at "
+            f"most {key.domain_size} rows, the system has {found[0]} and {found[1]} in {square.n_rows}",
+        )
+    if assignment.shape != (square.n_wires, 4) or assignment.dtype != np.uint64 or not assignment.flags.c_contiguous:
+        raise InputError(
+            "assignment", f"expected ({square.n_wires}, 4) contiguous uint64, got {assignment.shape} {assignment.dtype}"
+        )
+    if not fr_is_canonical(assignment).all():
+        raise InputError("assignment", "a value is not below r")
+    if not np.array_equal(assignment[0], fr_from_ints([1])[0]):
+        raise InputError("assignment", "wire 0 must be one")
+    if len(context) != CONTEXT_BYTES:
+        raise InputError("context", f"expected {CONTEXT_BYTES} bytes, got {len(context)}")
+
+
+@contextmanager
+def _timed(timings: Timings | None, name: str) -> Iterator[None]:
+    """Adds the seconds of the block to timings[name]."""
+    start = time.perf_counter()
+    yield
+    if timings is not None:
+        timings[name] = timings.get(name, 0.0) + time.perf_counter() - start

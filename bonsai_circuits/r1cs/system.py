@@ -1,0 +1,124 @@
+"""Constraint systems as arrays: R1CS, row i says <a,z><b,z> = <c,z>, and Square R1CS, row i says <a,z>^2 = <b,z>.
+
+z = (1, public..., private...): wire 0 is the constant one, wires 1 .. len(public) are the public inputs.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bonsai_verifier.parameters import FR_MODULUS
+
+from ..errors import InputError
+
+Int32: TypeAlias = NDArray[np.int32]
+Int64: TypeAlias = NDArray[np.int64]
+UInt64: TypeAlias = NDArray[np.uint64]
+
+MAX_WIRES = 2**31  # wires are int32
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SparseRows:
+    """One matrix by rows: the terms of row i stand at start[i] .. start[i + 1].
+
+    start (n_rows + 1,) int64; wire (nnz,) int32, strictly ascending within a row; coeff (nnz, 4) uint64, canonical, non-zero.
+    """
+
+    start: Int64
+    wire: Int32
+    coeff: UInt64
+
+    @classmethod
+    def from_rows(cls, rows: Sequence[Mapping[int, int]]) -> "SparseRows":
+        """Rows given as {wire: coefficient}.
+
+        Raises InputError: a coefficient outside [1, r) (a zero is not dropped silently), a wire outside [0, 2^31).
+        """
+        start = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum([len(row) for row in rows], out=start[1:])
+        for i, row in enumerate(rows):
+            for wire, coeff in row.items():
+                if not 0 <= wire < MAX_WIRES:
+                    raise InputError(f"row {i}", f"wire {wire} is not in [0, 2^31)")
+                if not 0 < coeff < FR_MODULUS:
+                    raise InputError(f"row {i}", f"the coefficient of wire {wire} is not in [1, r)")
+        terms = [term for row in rows for term in sorted(row.items())]
+        limbs = np.array([coeff.to_bytes(32, "little") for _, coeff in terms], dtype="V32").view("<u8").reshape(-1, 4)
+        return cls(start, np.array([wire for wire, _ in terms], np.int32), limbs.astype(np.uint64))
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.start) - 1
+
+    @property
+    def nnz(self) -> int:
+        return len(self.wire)
+
+    def row(self, i: int) -> list[tuple[int, int]]:
+        """Row i as (wire, coefficient) in ascending order of wires."""
+        terms = slice(int(self.start[i]), int(self.start[i + 1]))
+        coeffs = (int.from_bytes(limbs.astype("<u8").tobytes(), "little") for limbs in self.coeff[terms])
+        return list(zip(self.wire[terms].tolist(), coeffs, strict=True))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Origins:
+    """Where each row was made: scope path, the line that made it, the circuit author's own line below it, and the row's label.
+
+    (n_rows,) int32 each; scope, file, user_file and label are indices into strings; line 0 means that the line is not known.
+    """
+
+    scope: Int32
+    file: Int32
+    line: Int32
+    user_file: Int32
+    user_line: Int32
+    label: Int32
+    strings: tuple[str, ...]
+
+    @classmethod
+    def unknown(cls, n_rows: int, file: str = "") -> "Origins":
+        """Rows of which no more is known than the file they were read from."""
+        zero, one = np.zeros(n_rows, np.int32), np.ones(n_rows, np.int32)
+        return cls(scope=zero, file=one, line=zero, user_file=one, user_line=zero, label=zero, strings=("", file))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class R1CS:
+    """<a,z><b,z> = <c,z> in every row."""
+
+    public: tuple[str, ...]
+    n_wires: int
+    a: SparseRows
+    b: SparseRows
+    c: SparseRows
+    wire_names: tuple[str, ...]
+    origins: Origins
+
+    @property
+    def n_rows(self) -> int:
+        return self.a.n_rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SquareR1CS:
+    """<a,z>^2 = <b,z> in every row, outlined: public wires meet private ones in the first rows alone.
+
+    Rows 0 .. l are x_j - w_j = 0 (j = 0: the constant), so wires 0 .. l are one and the public inputs, wires l + 1 .. 2l + 1
+    their private copies, and no other row touches wires 0 .. l.
+    """
+
+    public: tuple[str, ...]
+    n_wires: int
+    a: SparseRows
+    b: SparseRows
+    wire_names: tuple[str, ...]
+    origins: Origins
+
+    @property
+    def n_rows(self) -> int:
+        return self.a.n_rows

@@ -1,0 +1,43 @@
+"""The built-in circuits by name: a relation, a hash suite and a tree shape."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..dsl.trace import Trace
+from ..errors import InputError
+from ..gadgets.suite import PoseidonSuite
+from .send import send
+
+NO_TREE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltIn:
+    """One built-in circuit; tree is NO_TREE for a relation that opens none."""
+
+    relation: str
+    hash: str
+    tree: str
+    trace: Callable[[], Trace]
+
+    @property
+    def name(self) -> str:
+        """The folder under compiled/: send-poseidon, recv-poseidon-wide, ..."""
+        return "-".join(part for part in (self.relation, self.hash, self.tree) if part != NO_TREE)
+
+
+BUILT_IN = (BuiltIn("send", "poseidon", NO_TREE, lambda: send.trace("send", PoseidonSuite())),)
+
+
+def built_in(relation: str, hash_name: str, tree: str) -> BuiltIn:
+    """The built-in circuit; for a relation without a tree any shape names the same one.
+
+    Raises InputError with the circuits there are.
+    """
+    for circuit in BUILT_IN:
+        if (circuit.relation, circuit.hash) == (relation, hash_name) and circuit.tree in (NO_TREE, tree):
+            return circuit
+    known = ", ".join(circuit.name for circuit in BUILT_IN)
+    raise InputError(
+        "circuit", f"there is no circuit '{relation}' with hash {hash_name} and tree {tree}; built in: {known}"
+    )

@@ -1,0 +1,78 @@
+"""Input files: a JSON object of names and integers, read exactly or refused."""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from bonsai_verifier.parameters import FR_MODULUS
+
+from ..artifacts.json_object import parse_json
+from ..errors import InputError
+
+MAX_BYTES = 2**24  # an input file is a few hundred short numbers
+_MAX_DIGITS = 78  # 2^256 has 78 decimal digits
+
+
+def read_inputs(path: Path) -> dict[str, int]:
+    """The names and values of a JSON file: decimal strings or JSON integers in [0, r).
+
+    Raises InputError, naming the file or the input: no such file, not a JSON object of such values, a name twice, a value out of range.
+    """
+    try:
+        with open(path, "rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as e:
+        raise InputError(str(path), f"cannot be read: {e.strerror}") from e
+    if len(data) > MAX_BYTES:
+        raise InputError(str(path), f"is larger than {MAX_BYTES} bytes; an input file holds only names and numbers")
+    return parse_inputs(data, str(path))
+
+
+def parse_inputs(data: bytes, source: str) -> dict[str, int]:
+    """As read_inputs, from bytes; `source` names them in errors."""
+    try:
+        content = parse_json(data)
+    except ValueError as e:
+        raise InputError(source, f'expected a JSON object such as {{"fee": "10"}}, found: {e}') from e
+    return {name: _value(name, value) for name, value in content.items()}
+
+
+def select_inputs(values: Mapping[str, int], required: Iterable[str], optional: Iterable[str]) -> dict[str, int]:
+    """`values` with exactly the required names and some of the optional ones.
+
+    Raises InputError: a missing or unknown name; the message shows the expected shape.
+    """
+    required, optional = tuple(required), tuple(optional)
+    shape = f"expected {{{', '.join(required)}}}" + (
+        f" and, if you like, {{{', '.join(optional)}}}" if optional else ""
+    )
+    for name in required:
+        if name not in values:
+            raise InputError(name, f"this input is missing; {shape}")
+    for name in values:
+        if name not in required and name not in optional:
+            raise InputError(name, f"there is no such input; {shape}")
+    for name, value in values.items():
+        if type(value) is not int or not 0 <= value < FR_MODULUS:
+            raise InputError(name, "expected an integer in [0, r), r the order of the scalar field of BLS12-381")
+    return dict(values)
+
+
+def format_inputs(values: Mapping[str, int]) -> str:
+    """The JSON text of names and decimal strings, one a line."""
+    return json.dumps({name: str(value) for name, value in values.items()}, indent=2) + "\n"
+
+
+def _value(name: str, value: Any) -> int:
+    if type(value) is float:
+        raise InputError(name, "is not an exact integer; write a JSON integer or a decimal string")
+    if type(value) is not int and not (
+        isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _MAX_DIGITS
+    ):
+        raise InputError(name, "expected one non-negative integer, as a JSON integer or a decimal string")
+    if not 0 <= (number := int(value)) < FR_MODULUS:
+        raise InputError(
+            name, "is not in [0, r), r the order of the scalar field of BLS12-381; reduce it if you mean it"
+        )
+    return number

@@ -1,0 +1,109 @@
+"""A witness program as plain arrays: which register gets which operation of which combinations.
+
+Registers are the wires of the trace, then one for each helper wire of the square system.  Nothing here is code: a tape is data, mapped
+from disk, and run by one kernel.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..artifacts.sections import open_sections, write_sections
+from ..errors import FileDamaged
+
+KIND = "tape"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tape:
+    """The program of the circuit with this digest; the first n_traced registers are the trace's wires, the others helpers.
+
+    op, target, x, y, immediate (m,) int32: register target := op(combination x, combination y, immediate).
+
+    start (k + 1,) int64, register (nnz,) int32, coeff (nnz, 4) uint64 Montgomery: the combinations.
+    inputs: name -> register of each input, public ones first; computed: public inputs that may be left out.
+    r1cs, square: the register of each wire of the two systems.
+    """
+
+    circuit_digest: bytes
+    n_registers: int
+    n_traced: int
+    n_public: int
+    inputs: dict[str, int]
+    computed: frozenset[str]
+    op: NDArray[np.int32]
+    target: NDArray[np.int32]
+    x: NDArray[np.int32]
+    y: NDArray[np.int32]
+    immediate: NDArray[np.int32]
+    start: NDArray[np.int64]
+    register: NDArray[np.int32]
+    coeff: NDArray[np.uint64]
+    r1cs: NDArray[np.int32]
+    square: NDArray[np.int32]
+
+    @property
+    def public(self) -> tuple[str, ...]:
+        return tuple(self.inputs)[: self.n_public]
+
+    @property
+    def secret(self) -> tuple[str, ...]:
+        return tuple(self.inputs)[self.n_public :]
+
+
+_ARRAYS: dict[str, tuple[str, tuple[int | None, ...]]] = {
+    **dict.fromkeys(("op", "target", "x", "y", "immediate", "register", "r1cs", "square"), ("<i4", (None,))),
+    "start": ("<i8", (None,)),
+    "coeff": ("<u8", (None, 4)),
+}
+
+
+def write_tape(path: Path, tape: Tape) -> None:
+    """One file of sections, written beside and renamed."""
+    meta = {
+        "circuit": tape.circuit_digest.hex(),
+        "n_registers": tape.n_registers,
+        "n_traced": tape.n_traced,
+        "n_public": tape.n_public,
+        "inputs": [[name, register] for name, register in tape.inputs.items()],
+        "computed": sorted(tape.computed),
+    }
+    write_sections(path, KIND, {"meta": meta, **{name: getattr(tape, name) for name in _ARRAYS}})
+
+
+def open_tape(path: Path) -> Tape:
+    """Maps a tape and checks that every index in it is inside its array.  Raises FileDamaged naming the file."""
+    sections = open_sections(path, KIND)
+    meta = sections.json("meta")
+    arrays = {name: sections.array(name, dtype, shape) for name, (dtype, shape) in _ARRAYS.items()}
+    try:
+        inputs = {str(name): int(register) for name, register in meta["inputs"]}
+        computed = frozenset(map(str, meta["computed"]))
+        counts = (int(meta[name]) for name in ("n_registers", "n_traced", "n_public"))
+        tape = Tape(bytes.fromhex(meta["circuit"]), *counts, inputs, computed, **arrays)
+    except (KeyError, TypeError, ValueError) as e:
+        raise FileDamaged(str(path), "the section meta does not describe a tape; compile the circuit again") from e
+    n, k = tape.n_registers, len(tape.start) - 1
+    in_range = (
+        _all_within(tape.target, n)
+        and _all_within(tape.register, n)
+        and _all_within(tape.r1cs, n)
+        and _all_within(tape.square, n)
+        and _all_within(tape.x, k)
+        and _all_within(tape.y, k)
+        and _all_within(tape.immediate, 256)
+        and all(0 <= r < n for r in tape.inputs.values())
+        and len({len(getattr(tape, name)) for name in ("op", "target", "x", "y", "immediate")}) == 1
+        and tape.start[0] == 0
+        and bool(np.all(np.diff(tape.start) >= 0))
+        and tape.start[-1] == len(tape.register) == len(tape.coeff)
+    )
+    if not in_range:
+        raise FileDamaged(str(path), "an index of the tape points outside; compile the circuit again")
+    return tape
+
+
+def _all_within(a: NDArray[np.int32], n: int) -> bool:
+    return bool(a.size == 0 or (a.min() >= 0 and a.max() < n))

@@ -1,0 +1,166 @@
+import inspect
+
+import pytest
+from bonsai_verifier.parameters import FR_MODULUS as R
+
+from bonsai_circuits.dsl.trace import Op
+from bonsai_circuits.dsl.wires import linear
+from bonsai_circuits.errors import CircuitError
+from tests.support import builder, compiled, satisfied
+
+
+def test_sums_and_constant_factors_make_no_rows() -> None:
+    c = builder("x")
+    x = c.public("x")
+    y = 3 * (x + 1) - x * 2 - 3 + linear(c, [1, -1], [x, x])
+    assert y.terms == {1: 1}
+    assert (x - x).terms == {}
+    assert ((-x) + x).constant_value() == 0
+
+
+def test_product_of_wires_makes_one_row_and_constants_none() -> None:
+    c = builder("x")
+    x = c.public("x")
+    _ = x * x
+    _ = c.num(7) * x
+    _ = c.num(7) * c.num(8)
+    assert len(c.finish().rows) == 1
+
+
+def test_wires_have_no_truth_value_and_no_equality() -> None:
+    x = builder("x").public("x")
+    with pytest.raises(CircuitError, match="must_equal"):
+        _ = x == x  # noqa: PLR0124
+    with pytest.raises(CircuitError, match="selection"):
+        bool(x)
+
+
+def test_wires_of_two_circuits_do_not_mix() -> None:
+    with pytest.raises(CircuitError, match="different circuits"):
+        builder("x").public("x") + builder("x").public("x")
+
+
+def test_unknown_public_input_is_refused() -> None:
+    with pytest.raises(CircuitError, match="not a public input"):
+        builder("x").public("y")
+
+
+def test_names_are_used_once() -> None:
+    with pytest.raises(CircuitError, match="twice"):
+        builder("x", "x")
+    with pytest.raises(CircuitError, match="is a public input"):
+        builder("x").secret("x")
+
+
+def test_public_input_without_a_row_is_a_build_error() -> None:
+    c = builder("x", "unused")
+    _ = c.public("x") * c.secret("y")
+    with pytest.raises(CircuitError, match="unused: this public input"):
+        c.finish()
+
+
+def test_secret_input_without_a_row_is_a_build_error() -> None:
+    c = builder("x")
+    _ = c.public("x") * c.public("x")
+    c.secret("forgotten")
+    with pytest.raises(CircuitError, match="forgotten"):
+        c.finish()
+
+
+def test_hinted_wire_without_a_row_is_a_build_error() -> None:
+    c = builder("x")
+    _ = c.public("x") * c.public("x")
+    c.hint_bit(c.public("x"), 0, "loose bit")
+    with pytest.raises(CircuitError, match="loosebit"):
+        c.finish()
+
+
+def test_unequal_constants_are_a_build_error() -> None:
+    with pytest.raises(CircuitError, match="no witness"):
+        builder("x").num(1).must_equal(2)
+
+
+def test_fifth_power_of_a_free_input_costs_nothing() -> None:
+    c = builder("x")
+    x = c.public("x")
+    x.must_equal(c.fifth_power(c.secret("free") + 5, "lift") * c.fifth_power(c.secret("free") + 5, "lift"))
+    trace = c.finish()
+    assert len(trace.rows) == 1
+    assert [i.op for i in trace.instructions].count(Op.FIFTH) == 1  # the same combination is raised once
+
+
+@pytest.mark.parametrize("reader", ["row", "equation", "second offset", "hint"])
+def test_fifth_power_of_an_input_that_is_read_elsewhere_is_constrained(reader: str) -> None:
+    c = builder("x", "y")
+    free = c.secret("input")
+    c.public("x").must_equal(c.fifth_power(free + 5, "lift"))
+    before = 3
+    if reader == "row":
+        c.public("y").must_equal(free * free)
+        before += 1
+    elif reader == "equation":
+        c.public("y").must_equal(free)
+    elif reader == "second offset":
+        c.public("y").must_equal(c.fifth_power(free + 6, "lift"))
+        before += 3
+    else:
+        c.public("y").must_equal(c.boolean(free, 0, "parity"))
+        before += 1
+    assert len(c.finish().rows) == before
+
+
+def test_constrained_fifth_power_is_the_fifth_power() -> None:
+    def describe(c, p, w):  # type: ignore[no-untyped-def]
+        p.x.must_equal(c.fifth_power(w.a + 5, "lift"))
+        p.y.must_equal(w.a * 1)
+
+    circuit = compiled(describe, "x", "y")
+    assert satisfied(circuit, {"a": 3, "x": 8**5, "y": 3})
+    assert not satisfied(circuit, {"a": 3, "x": 8**5 + 1, "y": 3})
+
+
+def test_fifth_power_of_a_public_input_is_constrained() -> None:
+    def describe(c, p, w):  # type: ignore[no-untyped-def]
+        p.y.must_equal(c.fifth_power(p.x + 1, "box"))
+
+    circuit = compiled(describe, "x", "y")
+    assert circuit.r1cs.n_rows == 3
+    assert satisfied(circuit, {"x": 1, "y": 32})
+    assert not satisfied(circuit, {"x": 1, "y": 33})
+
+
+def test_rows_know_the_line_and_the_scope_that_made_them() -> None:
+    c = builder("x")
+    x = c.public("x")
+    with c.scope("outer"), c.scope("inner"):
+        line = inspect.currentframe().f_lineno + 1  # type: ignore[union-attr]
+        c.square(x, "x^2")
+    origin = c.finish().rows[0].origin
+    assert origin.scope == "test/outer/inner"
+    assert (origin.file, origin.line, origin.label) == ("tests/dsl/test_builder.py", line, "x^2")
+
+
+def test_rows_of_a_gadget_also_know_the_line_that_called_it() -> None:
+    from bonsai_circuits.gadgets.range import in_range
+
+    c = builder("x")
+    line = inspect.currentframe().f_lineno + 1  # type: ignore[union-attr]
+    in_range(c, c.public("x"), 2)
+    origin = c.finish().rows[0].origin
+    assert origin.file == "bonsai_circuits/gadgets/range.py"
+    assert (origin.user_file, origin.user_line) == ("tests/dsl/test_builder.py", line)
+
+
+def test_a_public_input_that_was_read_is_not_computed() -> None:
+    def describe(c, p, w):  # type: ignore[no-untyped-def]
+        square = p.x * p.x
+        p.x.must_equal(w.a * w.a)
+        p.y.must_equal(square)
+
+    circuit = compiled(describe, "x", "y")
+    assert circuit.tape.computed == {"y"}
+
+
+def test_modulus_is_the_field() -> None:
+    c = builder("x")
+    assert (c.public("x") * R).terms == {}

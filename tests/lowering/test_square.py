@@ -1,0 +1,124 @@
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bonsai_circuits.dsl.builder import Builder
+from bonsai_circuits.dsl.circuit import Relation
+from bonsai_circuits.dsl.elimination import to_r1cs
+from bonsai_circuits.errors import CircuitError
+from bonsai_circuits.keys.setup import require_outlined
+from bonsai_circuits.lowering.check import check_lowering
+from bonsai_circuits.lowering.square import RULES, Lowered, Rule, lower
+from bonsai_circuits.r1cs.system import R1CS, SparseRows
+from bonsai_circuits.r1cs.system_file import circuit_digest
+from bonsai_circuits.relations.builtin import BUILT_IN
+
+
+def lowered(describe: Callable[..., None]) -> tuple[R1CS, Lowered]:
+    system = to_r1cs(Relation("test", ("x", "y"), describe).trace("test")).system
+    result = lower(system)
+    check_lowering(system, result)
+    require_outlined(result.system)
+    return system, result
+
+
+def rules_of(result: Lowered) -> list[Rule]:
+    return [RULES[k] for k in result.rule.tolist() if RULES[k] is not Rule.OUTLINE]
+
+
+def linear_row(c: Builder, p, w) -> None:  # type: ignore[no-untyped-def]
+    (p.x + 1).must_equal(p.y)
+    _ = p.x + p.y
+
+
+def boolean_row(c: Builder, p, w) -> None:  # type: ignore[no-untyped-def]
+    low, high = c.boolean(p.x, 0, "low"), c.boolean(p.x, 1, "high")
+    p.x.must_equal(low + 2 * high)
+    p.y.must_equal(low + high)
+
+
+def square_row(c: Builder, p, w) -> None:  # type: ignore[no-untyped-def]
+    p.y.must_equal(c.product(p.x + 2, -3 * p.x - 6, "scaled square"))
+
+
+def boolean_product_row(c: Builder, p, w) -> None:  # type: ignore[no-untyped-def]
+    low, high = c.boolean(p.x, 0, "low"), c.boolean(p.x, 1, "high")
+    p.x.must_equal(low + 2 * high)
+    p.y.must_equal(low * high)
+
+
+def two_squares_row(c: Builder, p, w) -> None:  # type: ignore[no-untyped-def]
+    p.y.must_equal(c.square(p.x, "x^2") + c.square(w.a, "a^2") + (3 * p.x) * (w.a * -2))
+
+
+def square_of_sum_row(c: Builder, p, w) -> None:  # type: ignore[no-untyped-def]
+    p.y.must_equal(c.square(2 * p.x + 2 * w.a, "s^2") + p.x * w.a)
+
+
+def square_of_difference_row(c: Builder, p, w) -> None:  # type: ignore[no-untyped-def]
+    p.y.must_equal(p.x * w.a + c.square(w.a - p.x, "d^2"))
+
+
+def general_row(c: Builder, p, w) -> None:  # type: ignore[no-untyped-def]
+    p.y.must_equal(p.x * w.a)
+
+
+@pytest.mark.parametrize(
+    ("describe", "expected"),
+    [
+        (linear_row, [Rule.LINEAR]),
+        (boolean_row, [Rule.BOOLEAN, Rule.BOOLEAN]),
+        (square_row, [Rule.SQUARE]),
+        (boolean_product_row, [Rule.BOOLEAN, Rule.BOOLEAN, Rule.BOOLEAN_PRODUCT]),
+        (two_squares_row, [Rule.SQUARE, Rule.SQUARE, Rule.TWO_SQUARES]),
+        (square_of_sum_row, [Rule.SQUARE, Rule.SQUARE_OF_SUM]),
+        (square_of_difference_row, [Rule.SQUARE_OF_DIFFERENCE, Rule.SQUARE]),
+        (general_row, [Rule.GENERAL, Rule.GENERAL]),
+    ],
+)
+def test_each_rule_costs_its_rows(describe: Callable[..., None], expected: list[Rule]) -> None:
+    _, result = lowered(describe)
+    assert rules_of(result) == expected
+
+
+@pytest.mark.parametrize(
+    "describe",
+    [
+        linear_row,
+        boolean_row,
+        square_row,
+        boolean_product_row,
+        two_squares_row,
+        square_of_sum_row,
+        square_of_difference_row,
+        general_row,
+    ],
+)
+@pytest.mark.parametrize("matrix", ["a", "b"])
+def test_check_refuses_any_changed_coefficient(describe: Callable[..., None], matrix: str) -> None:
+    system, result = lowered(describe)
+    good: SparseRows = getattr(result.system, matrix)
+    for term in range(good.nnz):
+        coeff = good.coeff.copy()
+        coeff[term, 0] ^= np.uint64(1) << np.uint64(40)
+        changed = replace(result.system, **{matrix: SparseRows(good.start, good.wire, coeff)})
+        with pytest.raises(CircuitError, match="lowering"):
+            check_lowering(system, replace(result, system=changed))
+
+
+def test_check_refuses_a_row_that_was_left_out() -> None:
+    system, result = lowered(general_row)
+    source = result.source.copy()
+    source[source == 0] = -1
+    rule = result.rule.copy()
+    rule[:] = RULES.index(Rule.OUTLINE)
+    with pytest.raises(CircuitError, match="lowering"):
+        check_lowering(system, replace(result, source=source, rule=rule))
+
+
+def test_synthesis_is_deterministic() -> None:
+    for circuit in BUILT_IN:
+        digests = {circuit_digest(lower(to_r1cs(circuit.trace()).system).system) for _ in range(2)}
+        assert len(digests) == 1

@@ -1,0 +1,109 @@
+"""Integers, limbs and Montgomery form at the door."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bonsai_verifier import field
+from bonsai_verifier.parameters import FP_MODULUS, FR_MODULUS
+
+EDGES = [0, 1, 2**64 - 1, 2**64, 2**255 - 1, FR_MODULUS - 1]
+
+
+@settings(deadline=None)  # the first call compiles
+@given(st.lists(st.integers(0, 2**256 - 1), max_size=20))
+def test_limbs_round_trip(values: list[int]) -> None:
+    limbs = field.limbs_from_ints(values, 4)
+    assert limbs.shape == (len(values), 4)
+    assert limbs.dtype == np.uint64
+    assert field.ints_from_limbs(limbs) == values
+
+
+def test_limbs_are_little_endian() -> None:
+    assert field.limbs_from_ints([2**64 * 5 + 3], 2).tolist() == [[3, 5]]
+
+
+def test_limbs_refuse_what_does_not_fit() -> None:
+    for x in (-1, 2**256):
+        with pytest.raises(OverflowError):
+            field.limbs_from_ints([x], 4)
+
+
+@settings(deadline=None)  # the first call compiles
+@given(st.lists(st.integers(0, FR_MODULUS - 1), max_size=20))
+def test_fr_round_trip(values: list[int]) -> None:
+    assert field.fr_to_ints(field.fr_from_ints(values)) == values
+
+
+def test_fr_montgomery_form_is_x_times_2_to_256() -> None:
+    a = field.fr_from_ints(EDGES)
+    assert field.ints_from_limbs(a) == [x * 2**256 % FR_MODULUS for x in EDGES]
+    assert field.ints_from_limbs(field.fr_to_canonical(a)) == [x % FR_MODULUS for x in EDGES]
+    assert np.array_equal(field.fr_from_canonical(field.fr_to_canonical(a)), a)
+
+
+def test_fr_from_ints_reduces() -> None:
+    assert field.fr_to_ints(field.fr_from_ints([-1, FR_MODULUS, 2**300])) == [FR_MODULUS - 1, 0, 2**300 % FR_MODULUS]
+
+
+@settings(deadline=None)  # the first call compiles
+@given(st.lists(st.integers(0, FP_MODULUS - 1), max_size=20))
+def test_fp_round_trip(values: list[int]) -> None:
+    assert field.fp_to_ints(field.fp_from_ints(values)) == values
+
+
+def test_fp_montgomery_form_is_x_times_2_to_384() -> None:
+    assert field.ints_from_limbs(field.fp_from_ints(EDGES)) == [x * 2**384 % FP_MODULUS for x in EDGES]
+
+
+def test_strided_rows_are_read_right() -> None:
+    a = field.fr_from_ints(range(10))
+    assert field.fr_to_ints(a[::3]) == [0, 3, 6, 9]
+    assert field.ints_from_limbs(field.fr_to_canonical(a)[1::4]) == [1, 5, 9]
+
+
+VALUES = [0, 1, 5, FR_MODULUS - 1, FR_MODULUS - 2, 2**254, 3**150]
+
+
+def test_vectors_add_subtract_multiply_invert() -> None:
+    a, b = VALUES, VALUES[::-1]
+    x, y = field.fr_from_ints(a), field.fr_from_ints(b)
+    assert field.fr_to_ints(field.fr_add(x, y)) == [(p + q) % FR_MODULUS for p, q in zip(a, b, strict=True)]
+    assert field.fr_to_ints(field.fr_sub(x, y)) == [(p - q) % FR_MODULUS for p, q in zip(a, b, strict=True)]
+    assert field.fr_to_ints(field.fr_mul(x, y)) == [p * q % FR_MODULUS for p, q in zip(a, b, strict=True)]
+    assert field.fr_to_ints(field.fr_inv(x)) == [pow(p, -1, FR_MODULUS) if p else 0 for p in a]
+
+
+def test_one_row_stands_for_all() -> None:
+    x, c = field.fr_from_ints(VALUES), field.fr_from_ints([7])
+    assert field.fr_to_ints(field.fr_mul(x, c)) == [7 * p % FR_MODULUS for p in VALUES]
+    assert field.fr_to_ints(field.fr_sub(x, c)) == [(p - 7) % FR_MODULUS for p in VALUES]
+
+
+@settings(deadline=None)  # the first call compiles
+@given(st.integers(0, 2**70))
+def test_powers(exponent: int) -> None:
+    got = field.fr_to_ints(field.fr_pow(field.fr_from_ints(VALUES), exponent))
+    assert got == [pow(p, exponent, FR_MODULUS) for p in VALUES]
+
+
+@settings(deadline=None)  # the first call compiles
+@given(st.lists(st.integers(0, FR_MODULUS - 1), max_size=40))
+def test_sum(values: list[int]) -> None:
+    assert field.fr_to_ints(field.fr_sum(field.fr_from_ints(values))) == [sum(values) % FR_MODULUS]
+
+
+@settings(deadline=None)  # the first call compiles
+@given(st.lists(st.binary(min_size=64, max_size=64), max_size=10))
+def test_wide_reduction(rows: list[bytes]) -> None:
+    rows += [b"\xff" * 64, bytes(64), FR_MODULUS.to_bytes(64, "little")]
+    data = np.frombuffer(b"".join(rows), np.uint8).reshape(-1, 64)
+    assert field.fr_to_ints(field.fr_from_wide(data)) == [int.from_bytes(x, "little") % FR_MODULUS for x in rows]
+
+
+def test_canonical_rows_are_below_r() -> None:
+    values = [0, FR_MODULUS - 1, FR_MODULUS, FR_MODULUS + 1, 2**256 - 1, FR_MODULUS + 2**64, FR_MODULUS - 2**64]
+    values += [FR_MODULUS ^ 1 << k for k in range(256)]
+    got = field.fr_is_canonical(field.limbs_from_ints(values, 4))
+    assert got.tolist() == [x < FR_MODULUS for x in values]

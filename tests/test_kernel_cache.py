@@ -1,0 +1,176 @@
+"""Compiled kernels: the second process compiles nothing, and a change of any source is another folder."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import pytest
+
+from bonsai_verifier.kernels import cache
+
+PACKAGE = {
+    "__init__.py": "",
+    "outside.py": "FACTOR = 3\n",
+    "unrelated.py": "",
+    "kernels/__init__.py": "",
+    "kernels/low.py": "from ..outside import FACTOR\nfrom bonsai_verifier.kernels.cache import inner\n"
+    "@inner\ndef triple(x):\n    return FACTOR * x\n",
+    "kernels/factory.py": "from bonsai_verifier.kernels.cache import inner\n"
+    "def twice(f):\n    @inner\n    def g(x):\n        return f(f(x))\n    return g\n",
+    "kernels/top.py": "from bonsai_verifier.kernels.cache import kernel\nfrom . import low\nfrom .factory import twice\n"
+    "nine = twice(low.triple)\neighty_one = twice(nine)\ntriple = low.triple\n"
+    "@kernel\ndef run(x):\n    return triple(x) + nine(x) + eighty_one(x)\n",
+}
+
+SCRIPT = """
+import json
+import numba
+before = {k: getattr(numba.config, k) for k in dir(numba.config) if k.isupper()}
+from bonsai_verifier.kernels.cache import compilations
+from toy.kernels.top import eighty_one, nine, run
+results = [run(2), nine(2), eighty_one(2)]
+assert before == {k: getattr(numba.config, k) for k in before}
+print(json.dumps([results, list(compilations())]))
+"""
+
+
+@pytest.fixture
+def toy(tmp_path):
+    root = tmp_path / "source" / "toy"
+    for name, text in PACKAGE.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+def run(toy, folder=None, **env):
+    """(results, from cache, compiled) of a new process."""
+    full = os.environ | {"PYTHONPATH": str(toy.parent), "PYTHONDONTWRITEBYTECODE": "1"} | env
+    full["BONSAI_CACHE_DIR"] = str(folder or toy.parents[1] / "cache")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", SCRIPT], env=full, capture_output=True, text=True, check=False
+    )
+    assert not done.stderr
+    results, (hits, misses) = json.loads(done.stdout)
+    return results, hits, misses
+
+
+def folders(toy):
+    return {p.name for p in (toy.parents[1] / "cache").iterdir()}
+
+
+GOOD = [2 * (3 + 9 + 81), 18, 162]
+
+
+def test_second_process_compiles_nothing(toy):
+    results, hits, misses = run(toy)
+    assert (results, hits) == (GOOD, 0)
+    assert misses > 0
+    made = folders(toy)
+    assert {name.rpartition("-")[0] for name in made} == {"toy.kernels.low", "toy.kernels.factory", "toy.kernels.top"}
+    results, hits, misses = run(toy)
+    assert (results, misses) == (GOOD, 0)
+    assert hits > 0
+    assert folders(toy) == made
+    assert not list(toy.rglob("*.nbi"))
+
+
+def test_a_changed_constant_in_another_file_compiles_again(toy):
+    run(toy)
+    made = folders(toy)
+    (toy / "outside.py").write_text("FACTOR = 5\n")
+    results, hits, _ = run(toy)
+    assert results == [2 * (5 + 25 + 625), 50, 1250]
+    assert hits == 0
+    new = {name.rpartition("-")[0] for name in folders(toy) - made}
+    assert new == {"toy.kernels.low", "toy.kernels.top"}
+
+
+def test_an_unrelated_change_compiles_nothing(toy):
+    run(toy)
+    (toy / "unrelated.py").write_text("X = 1\n")
+    assert run(toy)[2] == 0
+
+
+def test_the_cpu_switch_is_part_of_the_key(toy):
+    run(toy)
+    assert run(toy, BONSAI_CPU="portable")[1] == 0
+    assert run(toy, BONSAI_CPU="portable")[2] == 0
+    assert run(toy)[2] == 0
+
+
+def test_a_damaged_file_is_compiled_again(toy):
+    run(toy)
+    for pattern in ("*.nbi", "*.nbc"):
+        for path in (toy.parents[1] / "cache").rglob(pattern):
+            path.write_bytes(path.read_bytes()[:20])
+        results, _, misses = run(toy)
+        assert results == GOOD
+        assert misses > 0
+        assert run(toy)[::2] == (GOOD, 0)
+
+
+def test_a_folder_that_cannot_be_made_means_no_cache(toy, tmp_path):
+    (tmp_path / "file").write_text("")
+    results, hits, misses = run(toy, tmp_path / "file" / "below")
+    assert (results, hits) == (GOOD, 0)
+    assert misses > 0
+    assert not list(toy.rglob("*.nbi"))
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="needs POSIX permissions")
+def test_a_folder_that_everybody_may_write_is_not_trusted(toy):
+    run(toy)
+    for path in (toy.parents[1] / "cache").iterdir():
+        assert path.stat().st_mode & 0o077 == 0
+        path.chmod(0o777)
+    results, hits, misses = run(toy)
+    assert (results, hits) == (GOOD, 0)
+    assert misses > 0
+
+
+def test_jit_can_be_disabled(toy):
+    assert run(toy, NUMBA_DISABLE_JIT="1") == (GOOD, 0, 0)
+
+
+def test_numba_cache_settings_do_not_matter(toy, tmp_path):
+    env = {"NUMBA_CACHE_DIR": str(tmp_path / "other")}
+    run(toy, **env)
+    assert run(toy, **env)[2] == 0
+    assert not (tmp_path / "other").exists()
+
+
+def test_cache_root_follows_the_environment(monkeypatch, tmp_path):
+    monkeypatch.setenv("BONSAI_CACHE_DIR", str(tmp_path / "a"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "b"))
+    assert cache.cache_root() == tmp_path / "a"
+    monkeypatch.delenv("BONSAI_CACHE_DIR")
+    assert cache.cache_root() == tmp_path / "b" / "bonsai"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path / "c"))
+    assert cache.cache_root() == tmp_path / "c" / ".cache" / "bonsai"
+
+
+def test_real_kernels_depend_on_what_they_import():
+    from bonsai_verifier.kernels import blake3
+
+    file = Path(blake3.__file__)
+    names = {name for name, _ in cache._imports("bonsai_verifier.kernels.blake3", file)}
+    assert {"bonsai_verifier.kernels.cache", "bonsai_verifier.kernels.limbs"} <= names
+    folder = Path(blake3.hash_into.stats.cache_path)
+    assert folder.name == f"bonsai_verifier.kernels.blake3-{cache.source_digest(blake3.hash_into.py_func)}"
+
+
+def test_decorators_set_the_promised_options():
+    @cache.kernel
+    def f(x):
+        return x
+
+    options = f.targetoptions
+    assert isinstance(f, numba.core.dispatcher.Dispatcher)
+    assert options["nogil"] is True
+    assert options["error_model"] == "numpy"
+    assert options["boundscheck"] is False

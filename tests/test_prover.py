@@ -1,0 +1,349 @@
+"""The prover against the slow reference, byte for byte, and what must never leave it."""
+
+import os
+import traceback
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bonsai_circuits.errors import CircuitError, CircuitMismatch, InputError, KeyRefused, Unsatisfied
+from bonsai_circuits.kernels.sparse import first_row_not_square, sparse_columns, sparse_rows
+from bonsai_circuits.keys.proving_key import ProvingKey
+from bonsai_circuits.keys.setup import development_setup
+from bonsai_circuits.prover import pari, polynomial
+from bonsai_circuits.prover.pari import prove
+from bonsai_circuits.r1cs.system import SparseRows, SquareR1CS
+from bonsai_verifier.batch import verify
+from bonsai_verifier.curve import encode_g1_many, g1_sum
+from bonsai_verifier.field import Octets, Words, fr_from_ints, fr_to_canonical, fr_to_ints
+from bonsai_verifier.parameters import FR_MODULUS
+from bonsai_verifier.transcript import challenge
+from bonsai_verifier.wire import encode_verifying_key
+
+from .reference import pari as reference
+from .test_setup import ALPHA, DELTA, DIGEST, TAU, planted, power_system, slow_system
+
+R = FR_MODULUS
+CONTEXT = bytes(range(100, 132))
+elements = st.integers(0, R - 1)
+coefficients = st.lists(elements, min_size=1, max_size=6)
+
+# n_rows of a system and the size of its domain: every odd part, and rows that fill the domain or not
+SHAPES = [(4, 4), (5, 6), (10, 11), (19, 19), (22, 22), (31, 32), (37, 38), (55, 57)]
+
+
+class Case:
+    """A system, its key and one witness."""
+
+    def __init__(self, n_rows: int, x: int = 3) -> None:
+        self.square, self.z = power_system(n_rows, x)
+        self.assignment = fr_from_ints(self.z)
+        self.key = development_setup(self.square, DIGEST)
+        self.public = self.z[1:3]
+
+    def prove(self, context: bytes = bytes(32)) -> bytes:
+        return prove(self.key, self.square, self.assignment, context)
+
+
+@pytest.fixture(scope="module")
+def case() -> Case:
+    return Case(20)
+
+
+def parts(proof: bytes) -> tuple[bytes, bytes, bytes]:
+    return proof[:48], proof[48:96], proof[96:]
+
+
+def verified(key: ProvingKey, public: list[int], proof: bytes, context: bytes = bytes(32)) -> bool:
+    """The verdict of the reference, and of the verifier, which must agree."""
+    slowly = reference.verify(encode_verifying_key(key.verifying_key), public, proof, context)
+    assert verify(key.verifying_key, public, proof, context) == slowly
+    return slowly
+
+
+# Complete, and equal to the reference ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n_rows", "n"), SHAPES)
+def test_proofs_verify(n_rows: int, n: int) -> None:
+    case = Case(n_rows)
+    assert case.key.domain_size == n
+    proof = case.prove(CONTEXT)
+    assert len(proof) == 128
+    assert verified(case.key, case.public, proof, CONTEXT)
+
+
+def test_proofs_of_another_input_context_or_key_do_not_verify(case: Case) -> None:
+    proof = case.prove(CONTEXT)
+    assert verified(case.key, case.public, proof, CONTEXT)
+    assert not verified(case.key, [case.public[0], case.public[1] + 1], proof, CONTEXT)
+    assert not verified(case.key, case.public, proof)
+    assert not verified(Case(20).key, case.public, proof, CONTEXT)
+    t, u, v = parts(proof)
+    assert not verified(
+        case.key, case.public, t + u + ((int.from_bytes(v, "little") + 1) % R).to_bytes(32, "little"), CONTEXT
+    )
+
+
+@pytest.mark.parametrize(("n_rows", "n"), SHAPES[:5])
+@pytest.mark.parametrize("masks", [(0, 0), (5, 0), (0, 7), (ALPHA + 1, TAU + 1)])
+def test_proofs_equal_those_of_the_reference_with_equal_masks(
+    monkeypatch: pytest.MonkeyPatch, n_rows: int, n: int, masks: tuple[int, int]
+) -> None:
+    square, z = power_system(n_rows)
+    key = development_setup(square, DIGEST, rng=planted(ALPHA, TAU, DELTA))
+    drawn = iter(masks)
+    monkeypatch.setattr(pari, "randbelow", lambda bound: next(drawn) if bound == R else None)
+    slow = reference.CurveKey(slow_system(square), n, alpha=ALPHA, tau=TAU, delta=DELTA, circuit_digest=DIGEST)
+    assert prove(key, square, fr_from_ints(z), CONTEXT) == slow.prove(z, masks, CONTEXT)
+
+
+def test_systems_without_public_inputs_are_proved() -> None:
+    square, z = power_system(8, n_public=0)
+    key = development_setup(square, DIGEST)
+    assert verified(key, [], prove(key, square, fr_from_ints(z)))
+
+
+def test_wires_that_no_row_uses_change_nothing() -> None:
+    square, z = power_system(8)
+    square = replace(square, n_wires=square.n_wires + 2)
+    key = development_setup(square, DIGEST)
+    assert verified(key, z[1:3], prove(key, square, fr_from_ints([*z, 0, 12345])))
+
+
+def test_self_check_passes_good_proofs_and_refuses_a_broken_key(case: Case) -> None:
+    assert prove(case.key, case.square, case.assignment, self_check=True)
+    other = Case(20).key
+    mixed = ProvingKey(case.key.verifying_key, case.key.n_private, other.t_points, case.key.u_points)
+    with pytest.raises(KeyRefused):
+        prove(mixed, case.square, case.assignment, self_check=True)
+
+
+def test_timings_name_the_steps(case: Case) -> None:
+    timings: dict[str, float] = {}
+    prove(case.key, case.square, case.assignment, timings=timings)
+    assert set(timings) == {"rows", "polynomials", "T", "U"}
+    assert all(seconds > 0 for seconds in timings.values())
+
+
+# Refused -----------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wire", range(1, 23))
+def test_every_wire_changed_alone_breaks_a_row(case: Case, wire: int) -> None:
+    z = list(case.z)
+    z[wire] = (z[wire] + 1) % R
+    slow = slow_system(case.square)
+    failed = [
+        i
+        for i, (a, b) in enumerate(zip(slow.a, slow.b, strict=True))
+        if (reference.dot(a, z) ** 2 - reference.dot(b, z)) % R
+    ]
+    with pytest.raises(Unsatisfied) as caught:
+        prove(case.key, case.square, fr_from_ints(z))
+    assert caught.value.field == f"row {failed[0]}"
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        (lambda a: a[:-1], "assignment"),
+        (lambda a: np.concatenate([a, a[:1]]), "assignment"),
+        (lambda a: a.astype(np.int64), "assignment"),
+        (np.asfortranarray, "assignment"),
+        (lambda a: np.concatenate([a[1:], a[:1]]), "assignment"),
+        (lambda a: np.concatenate([a[:-1], np.full((1, 4), 2**64 - 1, np.uint64)]), "assignment"),
+    ],
+)
+def test_assignments_of_another_form_are_refused(case: Case, change: Callable[[Words], Words], field: str) -> None:
+    with pytest.raises(InputError) as caught:
+        prove(case.key, case.square, change(case.assignment))
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize("context", [b"", bytes(31), bytes(33)])
+def test_contexts_of_another_length_are_refused(case: Case, context: bytes) -> None:
+    with pytest.raises(InputError, match="context"):
+        case.prove(context)
+
+
+def test_keys_of_another_system_are_refused(case: Case) -> None:
+    for n_rows in (19, 21):
+        square, z = power_system(n_rows)
+        with pytest.raises(CircuitMismatch, match=DIGEST.hex()):
+            prove(case.key, square, fr_from_ints(z))
+
+
+def test_systems_that_are_not_outlined_are_refused(case: Case) -> None:
+    a = [dict(case.square.a.row(i)) for i in range(20)]
+    a[5][1] = 1
+    square = replace(case.square, a=SparseRows.from_rows(a))
+    with pytest.raises(CircuitError, match="row 5"):
+        prove(case.key, square, case.assignment)
+
+
+# Masks ---------------------------------------------------------------------------------------------------------------------------------
+
+
+def test_two_proofs_of_one_witness_differ_in_every_part(case: Case) -> None:
+    proofs = [case.prove() for _ in range(4)]
+    for i in range(3):
+        assert len({parts(proof)[i] for proof in proofs}) == 4
+
+
+def test_masks_are_drawn_from_the_whole_field_for_every_proof(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def draw(bound: int) -> int:
+        asked.append(bound)
+        return len(asked)
+
+    monkeypatch.setattr(pari, "randbelow", draw)
+    case.prove()
+    case.prove()
+    assert asked == [R] * 4
+
+
+@pytest.mark.parametrize("inside", [0, 1, 7])
+def test_a_challenge_in_the_domain_starts_again_with_fresh_masks(
+    case: Case, monkeypatch: pytest.MonkeyPatch, inside: int
+) -> None:
+    n = case.key.domain_size
+    in_h = pow(7, (R - 1) // n * inside, R)
+    seen: list[bytes] = []
+
+    def rigged(vk_digest: bytes, context: bytes, public_inputs: Octets, t: bytes) -> int:
+        seen.append(t)
+        return in_h if len(seen) < 3 else challenge(vk_digest, context, public_inputs, t)
+
+    monkeypatch.setattr(pari, "challenge", rigged)
+    proof = case.prove()
+    assert len(seen) == len(set(seen)) == 3
+    assert parts(proof)[0] == seen[2]
+    assert verified(case.key, case.public, proof)
+
+
+def test_forked_workers_use_different_masks(case: Case) -> None:
+    case.prove()  # whatever state there is, the children inherit it
+    read, write = os.pipe()
+    children = []
+    for _ in range(2):
+        child = os.fork()
+        if child == 0:
+            try:
+                os.write(write, case.prove())
+            finally:
+                os._exit(0)
+        children.append(child)
+    for child in children:
+        os.waitpid(child, 0)
+    data = os.read(read, 4096)
+    os.close(read)
+    os.close(write)
+    proofs = [data[:128], data[128:], case.prove()]
+    assert len(data) == 256
+    for i in range(3):
+        assert len({parts(proof)[i] for proof in proofs}) == 3
+    assert all(verified(case.key, case.public, proof) for proof in proofs[:2])
+
+
+def test_the_proof_without_masks_is_not_what_comes_out(case: Case) -> None:
+    """T is no function of the witness: none of the proofs has the T of the zero masks."""
+    slow = slow_system(case.square)
+    toy = reference.Toy(slow, case.key.domain_size, alpha=ALPHA, tau=TAU, delta=DELTA)
+    unmasked = reference.trim(toy.polynomials(case.z, (0, 0)).q)
+    scalars = fr_to_canonical(np.concatenate([case.assignment[3:], fr_from_ints(unmasked)]))
+    bare = encode_g1_many(g1_sum(case.key.t_points[: len(scalars)], scalars)[None]).tobytes()
+    assert bare not in {parts(case.prove())[0] for _ in range(3)}
+
+
+def test_masks_and_witness_are_in_no_traceback(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    masks = iter([TAU, DELTA])
+    monkeypatch.setattr(pari, "randbelow", lambda _: next(masks))
+
+    def fail(*_: object) -> int:
+        raise MemoryError("no memory")
+
+    monkeypatch.setattr(pari, "challenge", fail)
+    with pytest.raises(MemoryError) as caught:
+        prove(case.key, case.square, case.assignment)
+    text = "".join(traceback.TracebackException.from_exception(caught.value, capture_locals=True).format())
+    for x in (TAU, DELTA):
+        mont = (x << 256) % R
+        forms = [str(x), f"{x:x}", *(str((mont >> (64 * i)) % 2**64) for i in range(4))]
+        assert not [form for form in forms if form in text]
+
+
+# Polynomials and matrices --------------------------------------------------------------------------------------------------------------
+
+
+@given(f=coefficients, x=elements)
+@settings(deadline=None)
+def test_division_by_a_linear_factor_equals_the_reference(f: list[int], x: int) -> None:
+    quotient, value = polynomial.divide_linear(fr_from_ints(f), x)
+    assert value == reference.poly_eval(f, x)
+    assert reference.trim(fr_to_ints(quotient)) == reference.divide_by_root(f, x)
+
+
+@given(f=coefficients, g=coefficients, c0=elements, c1=elements, n=st.integers(1, 8))
+@settings(deadline=None)
+def test_polynomial_arithmetic_equals_the_reference(f: list[int], g: list[int], c0: int, c1: int, n: int) -> None:
+    a, b = fr_from_ints(f), fr_from_ints(g)
+
+    def ints(x: Words) -> list[int]:
+        return reference.trim(fr_to_ints(x))
+
+    assert ints(polynomial.add(a, b)) == reference.poly_add(f, g)
+    assert ints(polynomial.add(a, b, a)) == reference.poly_add(f, g, f)
+    assert ints(polynomial.scale(a, c0)) == reference.poly_scale(f, c0)
+    assert ints(polynomial.times_line(a, c0, c1)) == reference.poly_mul(f, [c0, c1])
+    assert ints(polynomial.times_vanishing(a, n)) == reference.poly_mul(f, reference.vanishing(n))
+    assert fr_to_ints(a) == f
+
+
+@given(
+    rows=st.lists(st.dictionaries(st.integers(0, 6), st.integers(1, R - 1), max_size=5), min_size=1, max_size=6),
+    z=st.lists(elements, min_size=7, max_size=7),
+    y=st.lists(elements, min_size=6, max_size=6),
+)
+@settings(deadline=None)
+def test_matrix_products_equal_the_definition(rows: list[dict[int, int]], z: list[int], y: list[int]) -> None:
+    m = SparseRows.from_rows(rows)
+    by_rows, by_columns = np.empty((len(rows), 4), np.uint64), np.empty((7, 4), np.uint64)
+    sparse_rows(by_rows, m.start, m.wire, m.coeff, fr_from_ints(z))
+    sparse_columns(by_columns, m.start, m.wire, m.coeff, fr_from_ints(y))
+    assert fr_to_ints(by_rows) == [sum(c * z[j] for j, c in row.items()) % R for row in rows]
+    assert fr_to_ints(by_columns) == [
+        sum(row.get(j, 0) * y_i for row, y_i in zip(rows, y, strict=False)) % R for j in range(7)
+    ]
+
+
+@given(values=coefficients, at=st.integers(0, 5))
+@settings(deadline=None)
+def test_first_row_not_square_finds_the_row(values: list[int], at: int) -> None:
+    a, squares = fr_from_ints(values), [x * x % R for x in values]
+    assert first_row_not_square(a, fr_from_ints(squares)) == -1
+    if at < len(values):
+        squares[at:] = [x + 1 for x in squares[at:]]
+        assert first_row_not_square(a, fr_from_ints(squares)) == at
+
+
+def test_large_systems_are_proved_as_small_ones() -> None:
+    """The size of the spend circuit: 1,216 = 19 * 64 rows."""
+    case = Case(1216, x=5)
+    assert case.key.domain_size == 1216
+    assert verified(case.key, case.public, case.prove(CONTEXT), CONTEXT)
+
+
+def test_the_square_system_is_left_alone(case: Case) -> None:
+    before = [x.copy() for m in (case.square.a, case.square.b) for x in (m.start, m.wire, m.coeff)] + [
+        case.assignment.copy()
+    ]
+    case.prove()
+    square: SquareR1CS = case.square
+    after = [x for m in (square.a, square.b) for x in (m.start, m.wire, m.coeff)] + [case.assignment]
+    assert all(np.array_equal(x, y) for x, y in zip(before, after, strict=True))

@@ -1,0 +1,136 @@
+"""G1 and G2 of BLS12-381: single points as values, many points as arrays, and the ZCash / IETF bytes of both.
+
+Arrays: (n, 12) and (n, 24) uint64, affine, Montgomery form; infinity is the row of zeros (kernels/g1.py, kernels/g2.py).
+"""
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from .field import Octets, Words, fp_from_ints, fp_to_ints
+from .kernels import g1 as _g1
+from .kernels import g2 as _g2
+from .kernels.msm import g1_msm as _msm
+from .parameters import G1_BYTES, G1_GENERATOR, G2_BYTES, G2_GENERATOR
+
+# What a status of the kernels means, said to whoever sent the bytes
+POINT_ERRORS = {
+    _g1.POINT_INFINITY: "the point at infinity",
+    _g1.POINT_NOT_COMPRESSED: "the compression flag is unset; points travel compressed",
+    _g1.POINT_BAD_FLAGS: "the infinity flag is set beside other bits",
+    _g1.POINT_NOT_CANONICAL: "a coordinate is not below p",
+    _g1.POINT_NOT_ON_CURVE: "not on the curve",
+    _g1.POINT_NOT_IN_SUBGROUP: "on the curve, but outside the subgroup of order r",
+}
+POINT_OK: int = _g1.POINT_OK
+
+
+@dataclass(frozen=True, slots=True)
+class G1:
+    """An affine point (x, y) of G1; infinity is (0, 0), which is not on the curve.  Made by decode_g1 (wire.py): not checked here."""
+
+    x: int
+    y: int
+
+    @classmethod
+    def from_words(cls, row: Words) -> "G1":
+        """(12,) words -> point."""
+        x, y = fp_to_ints(row.reshape(2, 6))
+        return cls(x, y)
+
+    def to_words(self) -> Words:
+        """Point -> (12,) words."""
+        return fp_from_ints([self.x, self.y]).reshape(12)
+
+    def __neg__(self) -> "G1":
+        return G1.from_words(negate_g1(self.to_words()[None])[0])
+
+    @property
+    def is_infinity(self) -> bool:
+        return self.x == self.y == 0
+
+
+@dataclass(frozen=True, slots=True)
+class G2:
+    """An affine point (x, y) of G2, x = x[0] + x[1] u; infinity is ((0, 0), (0, 0)).  Made by decode_g2 (wire.py): not checked here."""
+
+    x: tuple[int, int]
+    y: tuple[int, int]
+
+    @classmethod
+    def from_words(cls, row: Words) -> "G2":
+        """(24,) words -> point."""
+        x0, x1, y0, y1 = fp_to_ints(row.reshape(4, 6))
+        return cls((x0, x1), (y0, y1))
+
+    def to_words(self) -> Words:
+        """Point -> (24,) words."""
+        return fp_from_ints([*self.x, *self.y]).reshape(24)
+
+    def __neg__(self) -> "G2":
+        words = self.to_words()[None]
+        out = np.empty_like(words)
+        _g2.g2_neg_many(out, words)
+        return G2.from_words(out[0])
+
+    @property
+    def is_infinity(self) -> bool:
+        return self.x == self.y == (0, 0)
+
+
+ONE_1 = G1(*G1_GENERATOR)
+ONE_2 = G2(*G2_GENERATOR)
+
+
+@cache
+def one_words() -> tuple[Words, Words]:
+    """[1]_1 as (12,) and [1]_2 as (24,) words, read-only."""
+    words = ONE_1.to_words(), ONE_2.to_words()
+    for w in words:
+        w.flags.writeable = False
+    return words
+
+
+def decode_g1_many(data: Octets) -> tuple[Words, Octets]:
+    """(n, 48) bytes -> (n, 12) points and (n,) status: POINT_OK for points of G1 other than infinity, or a key of POINT_ERRORS."""
+    n = len(data)
+    points, status = np.empty((n, 12), np.uint64), np.empty(n, np.uint8)
+    _g1.g1_decode_many(points, np.ascontiguousarray(data), status)
+    _g1.g1_check_subgroup_many(status, points)
+    return points, status
+
+
+def decode_g2_many(data: Octets) -> tuple[Words, Octets]:
+    """(n, 96) bytes -> (n, 24) points and (n,) status, as decode_g1_many."""
+    n = len(data)
+    points, status = np.empty((n, 24), np.uint64), np.empty(n, np.uint8)
+    _g2.g2_decode_many(points, np.ascontiguousarray(data), status)
+    return points, status
+
+
+def encode_g1_many(points: Words) -> Octets:
+    """(n, 12) points -> (n, 48) bytes."""
+    data = np.empty((len(points), G1_BYTES), np.uint8)
+    _g1.g1_encode_many(data, np.ascontiguousarray(points))
+    return data
+
+
+def encode_g2_many(points: Words) -> Octets:
+    """(n, 24) points -> (n, 96) bytes."""
+    data = np.empty((len(points), G2_BYTES), np.uint8)
+    _g2.g2_encode_many(data, np.ascontiguousarray(points))
+    return data
+
+
+def negate_g1(points: Words) -> Words:
+    """-P_i."""
+    out = np.empty_like(points := np.ascontiguousarray(points))
+    _g1.g1_neg_many(out, points)
+    return out
+
+
+def g1_sum(points: Words, scalars: Words) -> Words:
+    """sum k_i P_i as (12,).  In: points (n, 12); scalars (n, 4), plain integers, not Montgomery."""
+    out: Words = _msm(points, scalars)
+    return out

@@ -1,0 +1,101 @@
+"""The equation of a proof, and of many at once.
+
+One proof (T, U, v) of public inputs x, at its challenge r, with v_p = (v + x_A(r))^2:
+
+    e(T, [delta]) = e(U, [tau] - r [1]) e(v [alpha] + v_p [1], [1])
+
+so it is three terms of G1, one for each fixed point of G2, and a sum of proofs with weights rho has the same three:
+
+    e(sum rho T, [delta])  e(- sum rho U, [tau])  e(sum (rho r) U - (sum rho v) [alpha] - (sum rho v_p) [1], [1])  =  1
+
+A single proof is the sum of one, with weight 1.  Source: docs/protocol.md; ePrint 2024/1245 and 2025/1485.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .curve import g1_sum, negate_g1, one_words
+from .field import (
+    Octets,
+    Words,
+    fr_add,
+    fr_from_canonical,
+    fr_from_ints,
+    fr_from_wide,
+    fr_inv,
+    fr_mul,
+    fr_pow,
+    fr_sub,
+    fr_sum,
+    fr_to_canonical,
+)
+from .pairing import product_is_one
+from .parameters import FR_GENERATOR, FR_MODULUS
+from .transcript import challenge_bytes_many
+from .wire import VerifyingKey, scalar_words
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """n well-formed proofs with what the equation needs of each, row by row.  T, U affine points of G1; scalars in Montgomery form."""
+
+    T: Words  # (n, 12)
+    U: Words  # (n, 12)
+    v: Words  # (n, 4)
+    r: Words  # (n, 4)
+    v_p: Words  # (n, 4)
+    in_domain: NDArray[np.bool_]  # (n,), r in H: the proof is false, and v_p means nothing
+
+    def __len__(self) -> int:
+        return len(self.T)
+
+    def __getitem__(self, rows: slice | NDArray[np.intp]) -> "Claims":
+        return Claims(self.T[rows], self.U[rows], self.v[rows], self.r[rows], self.v_p[rows], self.in_domain[rows])
+
+
+def claims(
+    vk: VerifyingKey, contexts: Octets, public_inputs: Octets, t_bytes: Octets, T: Words, U: Words, v: Words
+) -> Claims:
+    """Steps 4 and 5 of the proof as its verifier repeats them: r, x_A(r), v_p = (v + x_A(r))^2.
+
+    In: contexts (n, 32) or (32,); public_inputs (n, n_public, 32), below r; t_bytes (n, 48), the bytes of T; v (n, 4) canonical.
+    """
+    r = fr_from_wide(challenge_bytes_many(vk.digest, contexts, public_inputs, t_bytes))
+    z_r = fr_sub(fr_pow(r, vk.domain_size), fr_from_ints([1]))  # Z(r) = r^N - 1, zero on H
+    in_domain: NDArray[np.bool_] = ~z_r.any(axis=1)
+    v_mont = fr_from_canonical(v)
+    v_plus_x = fr_add(v_mont, x_a(r, z_r, public_inputs, vk.domain_size))
+    return Claims(T, U, v_mont, r, fr_mul(v_plus_x, v_plus_x), in_domain)
+
+
+def x_a(r: Words, z_r: Words, public_inputs: Octets, domain_size: int) -> Words:
+    """x_A(r) = sum_j x_j L_j(r) = Z(r)/N sum_j x_j w^j / (r - w^j), x_0 = 1.  One inversion for all proofs and inputs."""
+    n, columns = len(r), public_inputs.shape[1] + 1
+    w = pow(FR_GENERATOR, (FR_MODULUS - 1) // domain_size, FR_MODULUS)
+    w_powers = fr_from_ints(pow(w, j, FR_MODULUS) for j in range(columns))
+    inverses = fr_inv(np.concatenate([fr_sub(r, w_j[None]) for w_j in w_powers])).reshape(columns, n, 4)
+    total = fr_mul(inverses[0], w_powers[:1])
+    for j in range(1, columns):
+        x_j = fr_from_canonical(scalar_words(public_inputs[:, j - 1]))
+        total = fr_add(total, fr_mul(fr_mul(x_j, w_powers[j : j + 1]), inverses[j]))
+    return fr_mul(total, fr_mul(z_r, fr_from_ints([pow(domain_size, -1, FR_MODULUS)])))
+
+
+def holds(vk: VerifyingKey, c: Claims, weights: Words) -> bool:
+    """The equation of sum weights_i proof_i.  In: weights (n, 4) canonical, below r.  Cost: three sums of n multiples, three pairings.
+
+    One claim with a weight other than 0: exact.  More with random weights of 128 bits: wrong with probability 2^-128.
+    """
+    rho = fr_from_canonical(weights)
+    one_1, one_2 = one_words()
+    sum_t = g1_sum(c.T, weights)
+    sum_u = g1_sum(c.U, weights)
+    minus_v = fr_sub(fr_from_ints([0]), fr_sum(fr_mul(c.v, rho)))
+    minus_v_p = fr_sub(fr_from_ints([0]), fr_sum(fr_mul(c.v_p, rho)))
+    rest = g1_sum(
+        np.concatenate([c.U, vk.alpha.to_words()[None], one_1[None]]),
+        fr_to_canonical(np.concatenate([fr_mul(c.r, rho), minus_v, minus_v_p])),
+    )
+    return product_is_one([(sum_t, vk.delta.to_words()), (negate_g1(sum_u[None])[0], vk.tau.to_words()), (rest, one_2)])

@@ -1,0 +1,155 @@
+"""Fr and Fp at the door: Python integers <-> arrays of 64-bit limbs, canonical <-> Montgomery.
+
+Arrays are C-contiguous uint64, one element a row, limbs little-endian.  Fr rows have 4 words, Fp rows 6; the arithmetic on them
+is in kernels/.
+"""
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .kernels.fp import FP_WORDS, fp_from_mont_many, fp_to_mont_many
+from .kernels.fr import (
+    FR_WORDS,
+    fr_add_many,
+    fr_from_mont_many,
+    fr_inv_many,
+    fr_mul_many,
+    fr_sub_many,
+    fr_to_mont_many,
+)
+from .parameters import FP_MODULUS, FR_MODULUS
+
+Words: TypeAlias = NDArray[np.uint64]
+Octets: TypeAlias = NDArray[np.uint8]
+WORD_BYTES = 8
+
+
+def limbs_from_ints(values: Iterable[int], n_words: int) -> Words:
+    """Integers in [0, 2^(64 n_words)) -> (n, n_words).  Raises OverflowError outside."""
+    data = b"".join([int(x).to_bytes(n_words * WORD_BYTES, "little") for x in values])
+    return np.frombuffer(data, "<u8").astype(np.uint64).reshape(-1, n_words)
+
+
+def ints_from_limbs(limbs: Words) -> list[int]:
+    """(n, n_words) -> n integers."""
+    data = np.ascontiguousarray(limbs).astype("<u8", copy=False).tobytes()
+    size = limbs.shape[1] * WORD_BYTES
+    return [int.from_bytes(data[i : i + size], "little") for i in range(0, len(data), size)]
+
+
+def fr_from_canonical(a: Words) -> Words:
+    """(n, 4) integers below r -> Montgomery form."""
+    out = np.empty_like(a := np.ascontiguousarray(a))
+    fr_to_mont_many(out, a)
+    return out
+
+
+def fr_to_canonical(a: Words) -> Words:
+    """(n, 4) Montgomery form -> integers below r."""
+    out = np.empty_like(a := np.ascontiguousarray(a))
+    fr_from_mont_many(out, a)
+    return out
+
+
+def fr_from_ints(values: Iterable[int]) -> Words:
+    """Integers, reduced modulo r -> (n, 4) Montgomery form."""
+    return fr_from_canonical(limbs_from_ints([int(x) % FR_MODULUS for x in values], FR_WORDS))
+
+
+def fr_to_ints(a: Words) -> list[int]:
+    """(n, 4) Montgomery form -> integers in [0, r)."""
+    return ints_from_limbs(fr_to_canonical(a))
+
+
+def fp_from_ints(values: Iterable[int]) -> Words:
+    """Integers, reduced modulo p -> (n, 6) Montgomery form."""
+    canonical = limbs_from_ints([int(x) % FP_MODULUS for x in values], FP_WORDS)
+    out = np.empty_like(canonical)
+    fp_to_mont_many(out, canonical)
+    return out
+
+
+def fp_to_ints(a: Words) -> list[int]:
+    """(n, 6) Montgomery form -> integers in [0, p)."""
+    out = np.empty_like(a := np.ascontiguousarray(a))
+    fp_from_mont_many(out, a)
+    return ints_from_limbs(out)
+
+
+# Vectors of Fr, in Montgomery form: (n, 4) arrays; an operand with one row stands for all rows ----------------------------------
+
+
+def fr_add(a: Words, b: Words) -> Words:
+    """a_i + b_i."""
+    out = np.empty_like(a := np.ascontiguousarray(a))
+    fr_add_many(out, a, np.ascontiguousarray(b))
+    return out
+
+
+def fr_sub(a: Words, b: Words) -> Words:
+    """a_i - b_i."""
+    out = np.empty_like(a := np.ascontiguousarray(a))
+    fr_sub_many(out, a, np.ascontiguousarray(b))
+    return out
+
+
+def fr_mul(a: Words, b: Words) -> Words:
+    """a_i b_i."""
+    out = np.empty_like(a := np.ascontiguousarray(a))
+    fr_mul_many(out, a, np.ascontiguousarray(b))
+    return out
+
+
+def fr_inv(a: Words) -> Words:
+    """1/a_i, and 0 for 0.  One inversion for all."""
+    out = np.empty_like(a := np.ascontiguousarray(a))
+    fr_inv_many(out, a)
+    return out
+
+
+def fr_pow(a: Words, exponent: int) -> Words:
+    """a_i^exponent, exponent >= 0."""
+    out = np.repeat(fr_from_ints([1]), len(a), axis=0)
+    for bit in f"{exponent:b}":
+        out = fr_mul(out, out)
+        if bit == "1":
+            out = fr_mul(out, a)
+    return out
+
+
+def fr_sum(a: Words) -> Words:
+    """sum_i a_i, as (1, 4)."""
+    if len(a) == 0:
+        return np.zeros((1, FR_WORDS), np.uint64)
+    while len(a) > 1:
+        half = len(a) // 2
+        a = np.concatenate([fr_add(a[:half], a[half : 2 * half]), a[2 * half :]])
+    return a
+
+
+def fr_from_wide(data: Octets) -> Words:
+    """64 little-endian bytes a row, reduced modulo r -> (n, 4) Montgomery form.
+
+    512 bits = low 192 + 2^192 middle 192 + 2^384 high 128: each part is below r.
+    """
+    words = np.ascontiguousarray(data).view("<u8").astype(np.uint64, copy=False)
+    total = np.zeros((len(words), FR_WORDS), np.uint64)
+    for start, end in ((0, 3), (3, 6), (6, 8)):
+        part = np.zeros((len(words), FR_WORDS), np.uint64)
+        part[:, : end - start] = words[:, start:end]
+        total = fr_add(total, fr_mul(fr_from_canonical(part), fr_from_ints([1 << (64 * start)])))
+    return total
+
+
+def fr_is_canonical(a: Words) -> NDArray[np.bool_]:
+    """Which rows of (n, 4) are below r as plain integers."""
+    below = np.zeros(len(a), np.bool_)
+    equal = np.ones(len(a), np.bool_)
+    for i in range(FR_WORDS - 1, -1, -1):
+        r_i = np.uint64(FR_MODULUS >> (64 * i) & (2**64 - 1))
+        below |= equal & (a[:, i] < r_i)
+        equal &= a[:, i] == r_i
+    return below

@@ -1,0 +1,383 @@
+"""BLAKE3: one input of any length, or many short inputs of one length, to any number of output bytes.
+
+The compression function is written once, over LLVM's type of a word: i32 gives the body for one block, <16 x i32> the body for sixteen
+blocks side by side, which LLVM cuts to whatever registers the machine has (one AVX-512, two AVX2, four SSE2 or NEON registers a word).
+Long inputs take chunks, and then parents, sixteen at a time.  All arguments are int64 addresses of bytes and plain counts;
+32-bit arithmetic happens only inside the IR, so numba's integer promotion never meets it.
+
+Source: O'Connor, Aumasson, Neves, Wilcox-O'Hearn, "BLAKE3, one function, fast everywhere" (2021), section 2.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from .cache import inner, kernel
+from .limbs import load_word, stack, store_word
+
+BLOCK_BYTES = 64
+CHUNK_BYTES = 1024
+VALUE_BYTES = 32  # a chaining value or key: 8 words
+LANES = 16  # equal to the words of a block, so that a transposition is square
+
+# Domain flags, section 2.2, table 3
+CHUNK_START = 1
+CHUNK_END = 2
+PARENT = 4
+ROOT = 8
+KEYED_HASH = 16
+DERIVE_KEY_CONTEXT = 32
+DERIVE_KEY_MATERIAL = 64
+
+# The first 32 bits of the fractions of the square roots of the first eight primes (SHA-256's IV), section 2.2
+IV = (0x6A09E667, 0xBB67AE85, 0x3C6EF372, 0xA54FF53A, 0x510E527F, 0x9B05688C, 0x1F83D9AB, 0x5BE0CD19)
+# Order in which a round reads the words that the round before it read as 0, 1, 2, ..., section 2.2, table 2
+PERMUTATION = (2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8)
+ROUNDS = 7
+
+_CHUNK_BLOCKS = 16
+_STATE_WORDS = 128  # sixteen 32-bit words in sixteen lanes, in 64-bit words
+_BLOCK_WORDS = 8
+_VALUE_WORDS = 4
+
+_I32 = ir.IntType(32)
+_I64 = ir.IntType(64)
+_LANE_WORD = ir.VectorType(_I32, LANES)
+_LANE_COUNT = ir.VectorType(_I64, LANES)
+
+
+# The compression function, as IR -----------------------------------------------------------------------------------------------
+
+
+def _splat(ty: Any, x: int) -> ir.Constant:
+    return ir.Constant(ty, [x] * LANES) if isinstance(ty, ir.VectorType) else ir.Constant(ty, x)
+
+
+def _rotate_right(b: ir.IRBuilder, x: ir.Value, n: int) -> ir.Value:
+    return b.or_(b.lshr(x, _splat(x.type, n)), b.shl(x, _splat(x.type, 32 - n)))
+
+
+def _mix(b: ir.IRBuilder, v: list[ir.Value], i: tuple[int, int, int, int], mx: ir.Value, my: ir.Value) -> None:
+    """G, section 2.2: one quarter round on the words i of v."""
+    a, p, q, s = i
+    for m, r1, r2 in ((mx, 16, 12), (my, 8, 7)):
+        v[a] = b.add(b.add(v[a], v[p]), m)
+        v[s] = _rotate_right(b, b.xor(v[s], v[a]), r1)
+        v[q] = b.add(v[q], v[s])
+        v[p] = _rotate_right(b, b.xor(v[p], v[q]), r2)
+
+
+def _rounds(b: ir.IRBuilder, cv: list[ir.Value], m: list[ir.Value], tail: list[ir.Value]) -> list[ir.Value]:
+    """cv: 8 words.  m: the block, 16 words.  tail: counter low, counter high, length, flags.  Out: 16 words."""
+    v = [*cv, *(_splat(cv[0].type, x) for x in IV[:4]), *tail]
+    for _ in range(ROUNDS):
+        for j in range(4):
+            _mix(b, v, (j, 4 + j, 8 + j, 12 + j), m[2 * j], m[2 * j + 1])
+        for j in range(4):
+            i = (j, 4 + (j + 1) % 4, 8 + (j + 2) % 4, 12 + (j + 3) % 4)
+            _mix(b, v, i, m[8 + 2 * j], m[9 + 2 * j])
+        m = [m[p] for p in PERMUTATION]
+    return [b.xor(v[i], v[i + 8]) for i in range(8)] + [b.xor(v[i + 8], cv[i]) for i in range(8)]
+
+
+def _transposed(b: ir.IRBuilder, rows: list[ir.Value]) -> list[ir.Value]:
+    """The 16 x 16 words transposed: swap off-diagonal squares of side 8, 4, 2, 1."""
+    rows = list(rows)
+    for h in (8, 4, 2, 1):
+        low = [j if not j & h else j - h + LANES for j in range(LANES)]
+        high = [j + h if not j & h else j + LANES for j in range(LANES)]
+        masks = [ir.Constant(_LANE_WORD, mask) for mask in (low, high)]
+        for i in range(LANES):
+            if not i & h:
+                pair = rows[i], rows[i + h]
+                rows[i], rows[i + h] = (b.shuffle_vector(*pair, mask) for mask in masks)
+    return rows
+
+
+def _load(b: ir.IRBuilder, ty: Any, address: ir.Value, n: int, stride: Any, align: int) -> list[ir.Value]:
+    """n values of type ty, `stride` bytes (an int or an i64 value) apart."""
+    step = stride if isinstance(stride, ir.Value) else ir.Constant(_I64, stride)
+    loaded = []
+    for _ in range(n):
+        loaded.append(b.load(b.inttoptr(address, ty.as_pointer()), align=align))
+        address = b.add(address, step)
+    return loaded
+
+
+def _store(b: ir.IRBuilder, address: ir.Value, values: list[ir.Value], size: int) -> None:
+    for i, x in enumerate(values):
+        b.store(x, b.inttoptr(b.add(address, ir.Constant(_I64, size * i)), x.type.as_pointer()), align=4)
+
+
+def _spread(b: ir.IRBuilder, ty: ir.VectorType, x: ir.Value) -> ir.Value:
+    first = b.insert_element(ir.Constant(ty, ir.Undefined), x, ir.Constant(_I32, 0))
+    return b.shuffle_vector(first, first, ir.Constant(_LANE_WORD, [0] * LANES))
+
+
+def _emit_compress(
+    b: ir.IRBuilder, out: ir.Value, cv: ir.Value, block: ir.Value, counter: ir.Value, length: ir.Value, flags: ir.Value
+) -> None:
+    high = b.lshr(counter, ir.Constant(_I64, 32))
+    tail = [b.trunc(x, _I32) for x in (counter, high, length, flags)]
+    _store(b, out, _rounds(b, _load(b, _I32, cv, 8, 4, 4), _load(b, _I32, block, 16, 4, 1), tail), 4)
+
+
+def _emit_compress_lanes(
+    b: ir.IRBuilder,
+    out: ir.Value,
+    cv: ir.Value,
+    block: ir.Value,
+    stride: ir.Value,
+    counter: ir.Value,
+    step: ir.Value,
+    length: ir.Value,
+    flags: ir.Value,
+) -> None:
+    lane = ir.Constant(_LANE_COUNT, list(range(LANES)))
+    counters = b.add(_spread(b, _LANE_COUNT, counter), b.mul(lane, _spread(b, _LANE_COUNT, step)))
+    high = b.lshr(counters, _splat(_LANE_COUNT, 32))
+    tail = [b.trunc(x, _LANE_WORD) for x in (counters, high)]
+    tail += [_spread(b, _LANE_WORD, b.trunc(x, _I32)) for x in (length, flags)]
+    m = _transposed(b, _load(b, _LANE_WORD, block, LANES, stride, 1))
+    _store(b, out, _rounds(b, _load(b, _LANE_WORD, cv, 8, 4 * LANES, 4), m, tail), 4 * LANES)
+
+
+def _emit_spread_value(b: ir.IRBuilder, out: ir.Value, value: ir.Value) -> None:
+    _store(b, out, [_spread(b, _LANE_WORD, x) for x in _load(b, _I32, value, 8, 4, 4)], 4 * LANES)
+
+
+def _emit_transpose(b: ir.IRBuilder, out: ir.Value, state: ir.Value) -> None:
+    _store(b, out, _transposed(b, _load(b, _LANE_WORD, state, LANES, 4 * LANES, 4)), 4 * LANES)
+
+
+def _call(builder: ir.IRBuilder, name: str, emit: Callable[..., None], args: Any) -> None:
+    """Calls the IR function `name` over i64 arguments, written into the module on first use."""
+    module = builder.module
+    fn = module.globals.get(name)
+    if fn is None:
+        fn = ir.Function(module, ir.FunctionType(ir.VoidType(), [_I64] * len(args)), name)
+        fn.linkage = "linkonce_odr"
+        fn.attributes.add("noinline")
+        fn.attributes.add("nounwind")
+        b = ir.IRBuilder(fn.append_basic_block("entry"))
+        emit(b, *fn.args)
+        b.ret_void()
+    builder.call(fn, args)
+
+
+@intrinsic
+def compress(typingctx: Any, out: Any, cv: Any, block: Any, counter: Any, length: Any, flags: Any) -> Any:
+    """One compression.  In: cv 32 bytes, block 64 bytes.  Out: 64 bytes, the chaining value first; out may be cv or block."""
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+        _call(builder, "bonsai_blake3_compress", _emit_compress, args)
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 6), codegen
+
+
+@intrinsic
+def compress_lanes(
+    typingctx: Any, out: Any, cv: Any, block: Any, stride: Any, counter: Any, step: Any, length: Any, flags: Any
+) -> Any:
+    """Sixteen compressions: lane l reads the block at `block + l stride` and has the counter `counter + l step`.
+
+    In: cv, 8 words of 16 lanes (512 bytes).  Out: 16 words of 16 lanes (1024 bytes); out may be cv.
+    """
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+        _call(builder, "bonsai_blake3_compress_lanes", _emit_compress_lanes, args)
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 8), codegen
+
+
+@intrinsic
+def spread_value(typingctx: Any, out: Any, value: Any) -> Any:
+    """A chaining value (32 bytes) repeated in sixteen lanes (512 bytes)."""
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+        _call(builder, "bonsai_blake3_spread", _emit_spread_value, args)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), codegen
+
+
+@intrinsic
+def transpose_lanes(typingctx: Any, out: Any, state: Any) -> Any:
+    """16 words of 16 lanes -> 16 rows of 64 bytes, one a lane."""
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+        _call(builder, "bonsai_blake3_transpose", _emit_transpose, args)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), codegen
+
+
+@intrinsic
+def copy_bytes(typingctx: Any, out: Any, data: Any, n: Any) -> Any:
+    """n bytes from data to out; they do not overlap."""
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+        out, data = (builder.inttoptr(a, cgutils.voidptr_t) for a in args[:2])
+        cgutils.raw_memcpy(builder, out, data, args[2], 1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), codegen
+
+
+# The tree ----------------------------------------------------------------------------------------------------------------------
+
+
+@inner
+def _copy_value(out, value):
+    for i in range(_VALUE_WORDS):
+        store_word(out + 8 * i, load_word(value + 8 * i))
+
+
+@inner
+def _zero_block(block):
+    for i in range(_BLOCK_WORDS):
+        store_word(block + 8 * i, np.uint64(0))
+
+
+@inner
+def _open_chunk(cv, block, key, data, length, counter, flags):
+    """All compressions of a chunk but the last, whose inputs are left in cv and block.  In: length 0..1024.
+
+    Out: (length, flags) of the last block; without ROOT.
+    """
+    _copy_value(cv, key)
+    out = stack(8)
+    start = CHUNK_START
+    while length > BLOCK_BYTES:
+        compress(out, cv, data, counter, BLOCK_BYTES, flags | start)
+        _copy_value(cv, out)
+        data += BLOCK_BYTES
+        length -= BLOCK_BYTES
+        start = 0
+    _zero_block(block)
+    copy_bytes(block, data, length)
+    return length, flags | start | CHUNK_END
+
+
+@inner
+def _values_from_lanes(out, state):
+    """The chaining values of sixteen lanes, 32 bytes each."""
+    rows = stack(128)
+    transpose_lanes(rows, state)
+    for lane in range(LANES):
+        _copy_value(out + VALUE_BYTES * lane, rows + BLOCK_BYTES * lane)
+
+
+@inner
+def _chunk_values(out, key, data, length, flags):
+    """The chaining values of all chunks of a long input."""
+    state = stack(128)
+    cv = stack(4)
+    block = stack(8)
+    chunk = 0
+    while CHUNK_BYTES * (chunk + LANES) <= length:
+        spread_value(state, key)
+        at = data + CHUNK_BYTES * chunk
+        compress_lanes(state, state, at, CHUNK_BYTES, chunk, 1, BLOCK_BYTES, flags | CHUNK_START)
+        for i in range(1, _CHUNK_BLOCKS - 1):
+            compress_lanes(state, state, at + BLOCK_BYTES * i, CHUNK_BYTES, chunk, 1, BLOCK_BYTES, flags)
+        at += BLOCK_BYTES * (_CHUNK_BLOCKS - 1)
+        compress_lanes(state, state, at, CHUNK_BYTES, chunk, 1, BLOCK_BYTES, flags | CHUNK_END)
+        _values_from_lanes(out + VALUE_BYTES * chunk, state)
+        chunk += LANES
+    while CHUNK_BYTES * chunk < length:
+        at = CHUNK_BYTES * chunk
+        n, last = _open_chunk(cv, block, key, data + at, min(length - at, CHUNK_BYTES), chunk, flags)
+        compress(block, cv, block, chunk, n, last)
+        _copy_value(out + VALUE_BYTES * chunk, block)
+        chunk += 1
+
+
+@inner
+def _parent_values(values, key_lanes, key, n, flags):
+    """One level up, in place: n values -> ceil(n / 2); an odd one out moves up as it is."""
+    state = stack(128)
+    block = stack(8)
+    pairs = n // 2
+    i = 0
+    while i + LANES <= pairs:
+        compress_lanes(state, key_lanes, values + BLOCK_BYTES * i, BLOCK_BYTES, 0, 0, BLOCK_BYTES, flags | PARENT)
+        _values_from_lanes(values + VALUE_BYTES * i, state)
+        i += LANES
+    while i < pairs:
+        compress(block, key, values + BLOCK_BYTES * i, 0, BLOCK_BYTES, flags | PARENT)
+        _copy_value(values + VALUE_BYTES * i, block)
+        i += 1
+    if n % 2:
+        _copy_value(values + VALUE_BYTES * pairs, values + BLOCK_BYTES * pairs)
+    return pairs + n % 2
+
+
+@inner
+def _hash(out, out_length, key, data, length, flags):
+    cv = stack(4)
+    block = stack(8)
+    if length <= CHUNK_BYTES:
+        n, last = _open_chunk(cv, block, key, data, length, 0, flags)
+    else:
+        # The left subtree is the largest power of two of chunks below the whole: so pairing neighbours, level by level, gives the tree.
+        count = (length + CHUNK_BYTES - 1) // CHUNK_BYTES
+        storage = np.empty(_VALUE_WORDS * count, dtype=np.uint64)
+        values = storage.ctypes.data
+        _chunk_values(values, key, data, length, flags)
+        key_lanes = stack(64)
+        spread_value(key_lanes, key)
+        while count > 2:
+            count = _parent_values(values, key_lanes, key, count, flags)
+        _copy_value(cv, key)
+        copy_bytes(
+            block, storage.ctypes.data, BLOCK_BYTES
+        )  # not `values`: numba frees an array after its last use by name
+        n, last = BLOCK_BYTES, flags | PARENT
+    row = stack(8)
+    counter = 0
+    while out_length > 0:
+        compress(row, cv, block, counter, n, last | ROOT)
+        copy_bytes(out, row, min(out_length, BLOCK_BYTES))
+        out += BLOCK_BYTES
+        out_length -= BLOCK_BYTES
+        counter += 1
+
+
+@kernel
+def hash_into(out, out_length, key, data, length, flags):
+    """BLAKE3 of `length` bytes -> `out_length` bytes.  In: addresses; key: 8 words; flags: 0 or the mode's flag."""
+    _hash(out, out_length, key, data, length, flags)
+
+
+@kernel
+def hash_many_into(out, key, data, n, length, flags):
+    """n inputs of `length` bytes, back to back -> n rows of 64 bytes.  In: addresses; key: 8 words; flags: 0 or the mode's flag."""
+    state = stack(128)
+    padded = stack(128)
+    blocks = max(1, (length + BLOCK_BYTES - 1) // BLOCK_BYTES)
+    i = 0
+    while length <= CHUNK_BYTES and i + LANES <= n:
+        at = data + length * i
+        spread_value(state, key)
+        f = flags | CHUNK_START
+        for j in range(blocks - 1):
+            compress_lanes(state, state, at + BLOCK_BYTES * j, length, 0, 0, BLOCK_BYTES, f)
+            f = flags
+        done = BLOCK_BYTES * (blocks - 1)
+        for lane in range(LANES):
+            _zero_block(padded + BLOCK_BYTES * lane)
+            copy_bytes(padded + BLOCK_BYTES * lane, at + length * lane + done, length - done)
+        compress_lanes(state, state, padded, BLOCK_BYTES, 0, 0, length - done, f | CHUNK_END | ROOT)
+        transpose_lanes(out + BLOCK_BYTES * i, state)
+        i += LANES
+    while i < n:
+        _hash(out + BLOCK_BYTES * i, BLOCK_BYTES, key, data + length * i, length, flags)
+        i += 1

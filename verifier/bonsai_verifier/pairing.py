@@ -1,0 +1,19 @@
+"""The pairing e: G1 x G2 -> GT, as the one question that a verifier asks of it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .field import Words
+from .kernels.pairing import pairing_product_is_one as _product_is_one
+
+
+def product_is_one(pairs: Sequence[tuple[Words, Words]]) -> bool:
+    """e(P_1, Q_1) ... e(P_k, Q_k) = 1.  Pairs with infinity count as 1; the product of none is 1.
+
+    In: P_i (12,), Q_i (24,) affine words of points in G1 and G2.
+    Cost: k Miller loops that share their squarings, one final exponentiation.
+    """
+    g1 = np.array([p for p, _ in pairs], np.uint64).reshape(-1, 12)
+    g2 = np.array([q for _, q in pairs], np.uint64).reshape(-1, 24)
+    return bool(_product_is_one(g1, g2))
