@@ -24,7 +24,7 @@ from bonsai_verifier.parameters import CONTEXT_BYTES
 from bonsai_verifier.wire import VerifyingKey, decode_verifying_key, encode_verifying_key
 
 from .artifacts.atomic import write_atomic
-from .artifacts.manifest import read_manifest, verify_manifest, write_manifest
+from .artifacts.manifest import verify_manifest, write_manifest
 from .dsl.elimination import to_r1cs, traced_system
 from .dsl.trace import Trace
 from .errors import BonsaiError, CircuitMismatch, FileDamaged, Unsatisfied
@@ -51,6 +51,7 @@ FILES = {
 }
 PROVING_KEY = "proving.key"
 VERIFYING_KEY = "verifying.key"
+_REPORTED_ROWS = 3  # of an unsatisfied witness; `check` shows more
 _SYNTHESIS_ROOMS = ("dsl", "gadgets", "lowering", "native", "r1cs", "relations", "witness")
 
 
@@ -90,8 +91,14 @@ class About:
     def from_json(cls, path: Path, text: str) -> "About":
         try:
             value = json.loads(text)
-            names = (str(value[key]) for key in ("name", "relation", "hash", "tree"))
-            return cls(*names, bytes.fromhex(value["digest"]), str(value["sources"]))
+            return cls(
+                name=str(value["name"]),
+                relation=str(value["relation"]),
+                hash=str(value["hash"]),
+                tree=str(value["tree"]),
+                digest=bytes.fromhex(value["digest"]),
+                sources=str(value["sources"]),
+            )
         except (KeyError, TypeError, ValueError) as e:
             raise FileDamaged(str(path), "does not describe a circuit; compile it again") from e
 
@@ -156,7 +163,7 @@ class Circuit:
     @classmethod
     def open(cls, folder: Path) -> "Circuit":
         """Raises FileDamaged: no such circuit, or one whose manifest is not whole."""
-        read_manifest(folder)
+        verify_manifest(folder, ["circuit"])
         return cls(folder, _about(folder))
 
     def traced(self) -> R1CS:
@@ -223,9 +230,9 @@ class Circuit:
         context: bytes = bytes(CONTEXT_BYTES),
         timings: dict[str, float] | None = None,
     ) -> bytes:
-        """128 bytes.  Raises Unsatisfied with the report of the first broken row."""
-        if failed := self.failures(witness, limit=1):
-            raise Unsatisfied("witness", failed[0].report())
+        """128 bytes.  Raises Unsatisfied with the reports of the first broken rows."""
+        if failed := self.failures(witness, limit=_REPORTED_ROWS):
+            raise Unsatisfied("witness", "\n".join(["does not satisfy the circuit", *(row.report() for row in failed)]))
         return pari.prove(key, self.square(), witness.square(), context, timings=timings)
 
     def counts(self) -> dict[str, Any]:

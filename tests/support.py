@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from bonsai_verifier.field import fr_from_ints, fr_to_ints
 from numpy.typing import NDArray
 
 from bonsai_circuits.dsl.builder import Builder
@@ -13,6 +12,7 @@ from bonsai_circuits.pipeline import Compiled, build_from_trace
 from bonsai_circuits.r1cs.diagnose import FailedRow, failed_rows
 from bonsai_circuits.r1cs.system import R1CS, SquareR1CS
 from bonsai_circuits.witness.runner import Witness, run
+from bonsai_verifier.field import fr_from_ints, fr_to_ints
 
 
 def compiled(describe: Callable[..., None], *public: str) -> Compiled:

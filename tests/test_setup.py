@@ -320,7 +320,7 @@ def test_ill_formed_matrices_are_refused() -> None:
         SparseRows(start, wire - wire.max() - 1, coeff),
         SparseRows(start, wire, too_large),
         SparseRows(start, wire, np.asfortranarray(coeff)),
-        SparseRows(start, wire, coeff.view(np.int64)),  # type: ignore[arg-type]
+        SparseRows(start, wire, coeff.view(np.int64)),
     ]
     for matrix in broken:
         with pytest.raises(CircuitError):

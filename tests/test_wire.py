@@ -2,16 +2,18 @@
 
 from functools import cache
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from py_ecc.fields import optimized_bls12_381_FQ as FQ
 from py_ecc.optimized_bls12_381.optimized_curve import G1, G2, add, multiply, neg
 
 from bonsai_verifier import CircuitMismatch, InputError, KeyRefused, Proof, VerifyingKey, WireError, wire
-from bonsai_verifier.curve import ONE_1, ONE_2
 from bonsai_verifier.curve import G1 as Point1
 from bonsai_verifier.curve import G2 as Point2
-from bonsai_verifier.parameters import FP_MODULUS, FR_MODULUS, G1_BYTES
+from bonsai_verifier.curve import ONE_1, ONE_2
+from bonsai_verifier.parameters import FP_MODULUS, FR_MODULUS
 
 from .reference import pari
 
@@ -57,7 +59,7 @@ def test_scalars_round_trip(x: int) -> None:
 def test_a_scalar_not_below_r_is_an_error(x: int) -> None:
     with pytest.raises(WireError, match=r"^proof\.v: not below r"):
         wire.decode_scalar(x.to_bytes(32, "little"), "proof.v")
-    with pytest.raises(InputError, match="^x: not in"):
+    with pytest.raises(InputError, match=r"^x: not in \[0, r\)"):
         wire.encode_scalar(x, "x")
 
 
@@ -157,8 +159,7 @@ def test_a_proof_round_trips() -> None:
     proof = wire.decode_proof(PROOF)
     assert isinstance(proof, Proof)
     assert proof.v == 7
-    assert proof.T == wire.decode_g1(PROOF[:48], "P")
-    assert proof.U == wire.decode_g1(PROOF[48:96], "P")
+    assert wire.encode_g1(proof.T) + wire.encode_g1(proof.U) == PROOF[:96]
     assert wire.encode_proof(proof) == PROOF
 
 
@@ -193,7 +194,7 @@ def test_public_inputs_are_integers() -> None:
         with pytest.raises(InputError, match=r"^public\[0\]: expected an integer"):
             wire.encode_public_inputs([x], 1)  # type: ignore[list-item]
     for values in (b"\1\2", "12", 12, None, {1, 2}):
-        with pytest.raises(InputError, match="^public: expected a list of 2"):
+        with pytest.raises(InputError, match=r"^public: expected a list of 2"):
             wire.encode_public_inputs(values, 2)  # type: ignore[arg-type]
 
 
@@ -208,14 +209,14 @@ def test_public_inputs_as_bytes() -> None:
     rows = wire.encode_public_inputs([3, FR_MODULUS - 1], 2)
     copy = wire.encode_public_inputs(rows, 2)
     assert copy.tobytes() == rows.tobytes() == (3).to_bytes(32, "little") + (FR_MODULUS - 1).to_bytes(32, "little")
-    assert not (copy is rows or copy.base is rows)
     copy[1, 0] += 1
+    assert not np.array_equal(copy, rows)
     with pytest.raises(InputError, match=r"^public\[1\]: not in"):
         wire.encode_public_inputs(copy, 2)
     with pytest.raises(InputError, match="of uint8"):
         wire.encode_public_inputs(copy[:, :31], 2)
     with pytest.raises(InputError, match="of uint8"):
-        wire.encode_public_inputs(copy.astype("i8"), 2)  # type: ignore[arg-type]
+        wire.encode_public_inputs(copy.astype("i8"), 2)
 
 
 # Verifying keys --------------------------------------------------------------------------------------------------------------
@@ -291,7 +292,7 @@ def test_a_development_key_is_refused_unless_asked_for_by_name() -> None:
 )
 def test_trivial_or_equal_trapdoors_are_refused(trapdoors: dict[str, int], field: str) -> None:
     with pytest.raises(KeyRefused) as caught:
-        wire.decode_verifying_key(key_bytes(**trapdoors))  # type: ignore[arg-type]
+        wire.decode_verifying_key(key_bytes(**trapdoors))
     assert caught.value.field == field
 
 
@@ -319,10 +320,9 @@ def test_a_key_that_does_not_fit_its_bytes_is_an_error() -> None:
 
 
 def test_torsion_added_to_a_point_is_seen() -> None:
-    torsion = pari.decode_g1  # the reference refuses it as well
-    data = pari.encode_g1(add(multiply(G1, 9), (pari.FQ(0), pari.FQ(2), pari.FQ(1))))
+    """The pairing would not see it: U + t would pass for U."""
+    data = pari.encode_g1(add(multiply(G1, 9), (FQ(0), FQ(2), FQ(1))))
     with pytest.raises(WireError, match="outside the subgroup"):
-        wire.decode_g1(data, "U")
+        wire.decode_g1(data, "proof.U")
     with pytest.raises(ValueError, match="outside the subgroup"):
-        torsion(data, "U")
-    assert len(data) == G1_BYTES
+        pari.decode_g1(data, "proof.U")

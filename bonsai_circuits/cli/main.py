@@ -35,20 +35,23 @@ for command in (
     bonsai.add_command(command)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs one command and exits with its code."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
+def run(words: Sequence[str]) -> int:
+    """Runs one command and gives its exit code."""
     try:
-        bonsai.main(words, prog_name="bonsai", standalone_mode=False)
-    except click.exceptions.Exit as e:
-        sys.exit(e.exit_code)
+        code = bonsai.main(list(words), prog_name="bonsai", standalone_mode=False)
+        return code if isinstance(code, int) else 0
     except click.ClickException as e:
         e.show()
-        sys.exit(e.exit_code)
+        return e.exit_code
     except (click.Abort, KeyboardInterrupt):
-        sys.exit(fail(KeyboardInterrupt(), "--json" in words))
+        return fail(KeyboardInterrupt(), "--json" in words)
     except Exception as e:
-        sys.exit(fail(e, "--json" in words))
+        return fail(e, "--json" in words)
+
+
+def main() -> None:
+    """The console script."""
+    sys.exit(run(sys.argv[1:]))
 
 
 if __name__ == "__main__":

@@ -79,10 +79,12 @@ def check(
     elif failed:
         for f in failed:
             say(f.report(show_values))
+        if not show_values:
+            say("values are hidden because they may be secret; --show-values prints them")
     else:
         result(None, f"{target.about.name}: every row holds", as_json)
     if failed:
-        raise SystemExit(EXIT_FAILED)
+        raise click.exceptions.Exit(EXIT_FAILED)
 
 
 @click.command()

@@ -64,7 +64,7 @@ def verify(
     text = f"{proof}: {'valid' if valid else 'NOT VALID'}"
     result({"proof": str(proof), "valid": valid, "circuit": target.about.name}, text, as_json)
     if not valid:
-        raise SystemExit(EXIT_FAILED)
+        raise click.exceptions.Exit(EXIT_FAILED)
 
 
 @click.command("batch-verify")
@@ -97,7 +97,7 @@ def batch_verify(
         {"valid": verdict.valid, "n": verdict.n, "bad": bad, "circuit": target.about.name}, "\n".join(lines), as_json
     )
     if not verdict.valid:
-        raise SystemExit(EXIT_FAILED)
+        raise click.exceptions.Exit(EXIT_FAILED)
 
 
 def _key(target: Circuit, key: Path | None, allow_development: bool) -> VerifyingKey:
@@ -118,7 +118,7 @@ def _public(target: Circuit, path: Path) -> list[int]:
 def _read(proof: Path) -> bytes:
     """The file's bytes; of a file that is too long only enough to be refused.  Raises InputError."""
     try:
-        with open(proof, "rb") as file:
+        with proof.open("rb") as file:
             return file.read(PROOF_BYTES + 1)
     except OSError as e:
         raise InputError(str(proof), f"cannot be read: {e.strerror}") from e

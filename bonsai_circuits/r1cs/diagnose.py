@@ -46,8 +46,6 @@ class FailedRow:
         ]
         if self.inputs:
             lines.append(f"  inputs      {', '.join(self.inputs)}")
-        if not show_values:
-            lines.append("  values are hidden because they may be secret; --show-values prints them")
         return "\n".join(lines)
 
 
@@ -86,10 +84,10 @@ def _describe(system: R1CS | SquareR1CS, i: int, left: NDArray[np.uint64], right
     if isinstance(system, R1CS):
         left_text = a if system.b.row(i) == [(ONE, 1)] else f"({a}) * ({b})"
         right_text = _expression(system.c.row(i), names)
-        matrices = (system.a, system.b, system.c)
+        matrices = [system.a, system.b, system.c]
     else:
         left_text, right_text = f"({a})^2", b
-        matrices = (system.a, system.b)
+        matrices = [system.a, system.b]
     touched = sorted({w for matrix in matrices for w, _ in matrix.row(i)})
     return FailedRow(
         row=i,

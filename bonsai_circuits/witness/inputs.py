@@ -20,7 +20,7 @@ def read_inputs(path: Path) -> dict[str, int]:
     Raises InputError, naming the file or the input: no such file, not a JSON object of such values, a name twice, a value out of range.
     """
     try:
-        with open(path, "rb") as file:
+        with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as e:
         raise InputError(str(path), f"cannot be read: {e.strerror}") from e

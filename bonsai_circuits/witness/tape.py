@@ -81,8 +81,24 @@ def open_tape(path: Path) -> Tape:
     try:
         inputs = {str(name): int(register) for name, register in meta["inputs"]}
         computed = frozenset(map(str, meta["computed"]))
-        counts = (int(meta[name]) for name in ("n_registers", "n_traced", "n_public"))
-        tape = Tape(bytes.fromhex(meta["circuit"]), *counts, inputs, computed, **arrays)
+        tape = Tape(
+            circuit_digest=bytes.fromhex(meta["circuit"]),
+            n_registers=int(meta["n_registers"]),
+            n_traced=int(meta["n_traced"]),
+            n_public=int(meta["n_public"]),
+            inputs=inputs,
+            computed=computed,
+            op=arrays["op"],
+            target=arrays["target"],
+            x=arrays["x"],
+            y=arrays["y"],
+            immediate=arrays["immediate"],
+            start=arrays["start"],
+            register=arrays["register"],
+            coeff=arrays["coeff"],
+            r1cs=arrays["r1cs"],
+            square=arrays["square"],
+        )
     except (KeyError, TypeError, ValueError) as e:
         raise FileDamaged(str(path), "the section meta does not describe a tape; compile the circuit again") from e
     n, k = tape.n_registers, len(tape.start) - 1

@@ -1,11 +1,11 @@
 import inspect
 
 import pytest
-from bonsai_verifier.parameters import FR_MODULUS as R
 
 from bonsai_circuits.dsl.trace import Op
 from bonsai_circuits.dsl.wires import linear
 from bonsai_circuits.errors import CircuitError
+from bonsai_verifier.parameters import FR_MODULUS as R
 from tests.support import builder, compiled, satisfied
 
 
@@ -30,7 +30,7 @@ def test_product_of_wires_makes_one_row_and_constants_none() -> None:
 def test_wires_have_no_truth_value_and_no_equality() -> None:
     x = builder("x").public("x")
     with pytest.raises(CircuitError, match="must_equal"):
-        _ = x == x  # noqa: PLR0124
+        _ = x == x
     with pytest.raises(CircuitError, match="selection"):
         bool(x)
 

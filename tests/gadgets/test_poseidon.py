@@ -1,5 +1,4 @@
 import pytest
-from bonsai_verifier.parameters import FR_MODULUS as R
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -7,6 +6,7 @@ from bonsai_circuits.gadgets.poseidon import poseidon
 from bonsai_circuits.native import poseidon as native
 from bonsai_circuits.pipeline import Compiled
 from bonsai_circuits.witness.runner import run
+from bonsai_verifier.parameters import FR_MODULUS as R
 from tests.support import broken, builder, compiled, forged, satisfied
 
 ARITIES = (2, 3, 4, 8)

@@ -3,7 +3,6 @@
 import random
 
 import pytest
-from bonsai_verifier.parameters import FR_MODULUS as R
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +10,7 @@ from bonsai_circuits.keys.domain import smallest_domain
 from bonsai_circuits.pipeline import build
 from bonsai_circuits.relations.builtin import built_in
 from bonsai_circuits.witness.runner import run
+from bonsai_verifier.parameters import FR_MODULUS as R
 from tests.reference.relations import send_outputs
 from tests.support import broken, loose_wires, satisfied
 
@@ -36,7 +36,7 @@ def test_send_is_at_its_counts() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.fixed_dictionaries({n: elements for n in ("A", "root", "rec", "s", "s_new", "t")}),
+    st.fixed_dictionaries(dict.fromkeys(("A", "root", "rec", "s", "s_new", "t"), elements)),
     amounts,
     amounts,
     st.integers(0, 1000),
@@ -109,9 +109,8 @@ def test_every_private_wire_is_bound() -> None:
 
 def test_random_pairs_of_wires_are_bound() -> None:
     """Two private wires changed together, 300 pairs at random."""
-    from bonsai_verifier.field import fr_from_ints
-
     from bonsai_circuits.r1cs.diagnose import failed_rows
+    from bonsai_verifier.field import fr_from_ints
 
     z, rng = run(SEND.tape, HONEST).r1cs(), random.Random(1)
     for _ in range(300):

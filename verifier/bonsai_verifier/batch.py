@@ -18,7 +18,7 @@ from . import equation
 from .errors import BonsaiError, InputError, WireError
 from .field import Octets, Words
 from .parameters import CONTEXT_BYTES, PROOF_BYTES, SCALAR_BYTES, WEIGHT_BITS
-from .wire import PublicInputs, VerifyingKey, decode_proofs, encode_public_inputs, which_canonical
+from .wire import Bytes, PublicInputs, VerifyingKey, decode_proofs, encode_public_inputs, exactly, which_canonical
 
 Errors: TypeAlias = dict[int, BonsaiError]
 
@@ -55,7 +55,7 @@ class Verdict:
         return self.valid
 
 
-def verify(vk: VerifyingKey, public_inputs: PublicInputs, proof: bytes, context: bytes = NO_CONTEXT) -> bool:
+def verify(vk: VerifyingKey, public_inputs: PublicInputs, proof: Bytes, context: Bytes = NO_CONTEXT) -> bool:
     """Whether the 128 bytes prove the public inputs under the key, in this context.
 
     In: public_inputs integers in [0, r), or (n_public, 32) uint8; context the 32 bytes that the prover bound.
@@ -69,13 +69,13 @@ def verify(vk: VerifyingKey, public_inputs: PublicInputs, proof: bytes, context:
 
 def verify_batch(
     vk: VerifyingKey,
-    proofs: Sequence[bytes] | Octets,
+    proofs: Sequence[Bytes] | Octets,
     public_inputs: Sequence[PublicInputs] | Octets,
-    contexts: bytes | Sequence[bytes] | Octets = NO_CONTEXT,
+    contexts: Bytes | Sequence[Bytes] | Octets = NO_CONTEXT,
     *,
     seed_for_tests: bytes | None = None,
 ) -> Verdict:
-    """The verdict of n proofs under one key, equal to n calls of `verify`, but with probability 2^-128 of calling a bad one good.
+    """The verdict of n proofs under one key, equal to n calls of `verify` but with probability 2n 2^-128: then a bad one passes.
 
     In: proofs n times 128 bytes, or (n, 128) uint8; public_inputs n times what `verify` takes, or (n, n_public, 32) uint8; contexts 32
     bytes for all, or n times 32, or (n, 32) uint8.  A malformed proof, or public inputs that are none, are named in the verdict.
@@ -96,7 +96,7 @@ def verify_batch(
 def draw_weights(n: int, seed_for_tests: bytes | None = None) -> Words:
     """n weights of 128 bits as (n, 4) words, from the operating system.
 
-    Raises InputError: a zero or a repetition among them, which true randomness shows once in 2^100 batches.
+    Raises InputError: a zero or a repetition among them, which chance brings once in 2^97 batches of 65,536.
     """
     size = WEIGHT_BYTES * (n + _PROBES)
     if seed_for_tests is None:
@@ -157,9 +157,9 @@ class _Batch:
 
 def _read(
     vk: VerifyingKey,
-    proofs: Sequence[bytes] | Octets,
+    proofs: Sequence[Bytes] | Octets,
     public_inputs: Sequence[PublicInputs] | Octets,
-    contexts: bytes | Sequence[bytes] | Octets,
+    contexts: Bytes | Sequence[Bytes] | Octets,
 ) -> _Batch:
     n = len(proofs)
     if len(public_inputs) != n:
@@ -183,19 +183,21 @@ def _read(
     return _Batch(n, errors, good, claims)
 
 
-def _proof_rows(proofs: Sequence[bytes] | Octets) -> tuple[Octets, Errors]:
+def _proof_rows(proofs: Sequence[Bytes] | Octets) -> tuple[Octets, Errors]:
     """n proofs -> (n, 128) bytes, a copy; rows of another length are zero and named."""
     if isinstance(proofs, np.ndarray):
         return _copy("proofs", proofs, (len(proofs), PROOF_BYTES)), {}
+    if isinstance(proofs, bytes | bytearray | memoryview):
+        raise InputError(
+            "proofs", f"expected a list; of one buffer, numpy.frombuffer(..., 'u1').reshape(-1, {PROOF_BYTES})"
+        )
     errors: Errors = {}
     rows = np.zeros((len(proofs), PROOF_BYTES), np.uint8)
     for i, proof in enumerate(proofs):
-        if not isinstance(proof, bytes | bytearray | memoryview):
-            errors[i] = InputError("proof", f"expected {PROOF_BYTES} bytes, got {type(proof).__name__}")
-        elif len(data := bytes(proof)) != PROOF_BYTES:
-            errors[i] = WireError("proof", f"{len(data)} bytes, expected {PROOF_BYTES}")
-        else:
-            rows[i] = np.frombuffer(data, np.uint8)
+        try:
+            rows[i] = np.frombuffer(exactly(proof, PROOF_BYTES, "proof"), np.uint8)
+        except (InputError, WireError) as error:
+            errors[i] = error
     return rows, errors
 
 
@@ -217,7 +219,7 @@ def _input_rows(public_inputs: Sequence[PublicInputs] | Octets, n_public: int) -
     return rows, errors
 
 
-def _context_rows(contexts: bytes | Sequence[bytes] | Octets, n: int) -> Octets:
+def _context_rows(contexts: Bytes | Sequence[Bytes] | Octets, n: int) -> Octets:
     """32 bytes for all -> (32,); n times 32 bytes -> (n, 32); a copy.  Raises InputError."""
     if isinstance(contexts, np.ndarray):
         return _copy("contexts", contexts, (CONTEXT_BYTES,) if contexts.ndim == 1 else (n, CONTEXT_BYTES))
@@ -229,12 +231,11 @@ def _context_rows(contexts: bytes | Sequence[bytes] | Octets, n: int) -> Octets:
     return np.frombuffer(data, np.uint8).reshape(n, CONTEXT_BYTES)
 
 
-def _context(context: bytes | bytearray | memoryview, name: str) -> bytes:
-    if not isinstance(context, bytes | bytearray | memoryview):
-        raise InputError(name, f"expected {CONTEXT_BYTES} bytes, got {type(context).__name__}")
-    if len(data := bytes(context)) != CONTEXT_BYTES:
-        raise InputError(name, f"{len(data)} bytes, expected {CONTEXT_BYTES}")
-    return data
+def _context(context: Bytes, name: str) -> bytes:
+    try:
+        return exactly(context, CONTEXT_BYTES, name)
+    except WireError as error:  # not from the wire, but from the caller
+        raise InputError(name, str(error).removeprefix(f"{name}: ")) from None
 
 
 def _copy(name: str, array: Octets, shape: tuple[int, ...]) -> Octets:

@@ -64,7 +64,7 @@ def claims(
     """
     r = fr_from_wide(challenge_bytes_many(vk.digest, contexts, public_inputs, t_bytes))
     z_r = fr_sub(fr_pow(r, vk.domain_size), fr_from_ints([1]))  # Z(r) = r^N - 1, zero on H
-    in_domain: NDArray[np.bool_] = ~z_r.any(axis=1)
+    in_domain = np.count_nonzero(z_r, axis=1) == 0
     v_mont = fr_from_canonical(v)
     v_plus_x = fr_add(v_mont, x_a(r, z_r, public_inputs, vk.domain_size))
     return Claims(T, U, v_mont, r, fr_mul(v_plus_x, v_plus_x), in_domain)

@@ -47,6 +47,7 @@ CURVE_BLS12_381 = 1
 FLAG_DEVELOPMENT = 1
 KEY_BYTES = 296
 
+Bytes: TypeAlias = bytes | bytearray | memoryview
 PublicInputs: TypeAlias = Sequence[int] | Octets  # of one proof: integers in [0, r), or rows of 32 bytes
 
 
@@ -85,12 +86,12 @@ class VerifyingKey:
 # Scalars and points ----------------------------------------------------------------------------------------------------------
 
 
-def decode_scalar(data: bytes, name: str) -> int:
+def decode_scalar(data: Bytes, name: str) -> int:
     """32 little-endian bytes -> integer in [0, r).
 
     Raises WireError: wrong length, or a value not below r (one value, one encoding).
     """
-    x = int.from_bytes(_exactly(data, SCALAR_BYTES, name), "little")
+    x = int.from_bytes(exactly(data, SCALAR_BYTES, name), "little")
     if x >= FR_MODULUS:
         raise WireError(name, "not below r: send the remainder modulo r")
     return x
@@ -103,16 +104,16 @@ def encode_scalar(x: int, name: str = "scalar") -> bytes:
     return x.to_bytes(SCALAR_BYTES, "little")
 
 
-def decode_g1(data: bytes, name: str) -> G1:
+def decode_g1(data: Bytes, name: str) -> G1:
     """48 bytes -> point of G1 other than infinity.  Raises WireError."""
-    points, status = decode_g1_many(_row(_exactly(data, G1_BYTES, name)))
+    points, status = decode_g1_many(_row(exactly(data, G1_BYTES, name)))
     _check_point(int(status[0]), name)
     return G1.from_words(points[0])
 
 
-def decode_g2(data: bytes, name: str) -> G2:
+def decode_g2(data: Bytes, name: str) -> G2:
     """96 bytes -> point of G2 other than infinity.  Raises WireError."""
-    points, status = decode_g2_many(_row(_exactly(data, G2_BYTES, name)))
+    points, status = decode_g2_many(_row(exactly(data, G2_BYTES, name)))
     _check_point(int(status[0]), name)
     return G2.from_words(points[0])
 
@@ -141,9 +142,10 @@ class DecodedProofs:
     errors: dict[int, WireError]
 
 
-def decode_proof(data: bytes) -> Proof:
+def decode_proof(data: Bytes) -> Proof:
     """128 bytes -> proof.  Raises WireError, naming proof.T, proof.U or proof.v."""
-    decoded = decode_proofs(_row(_exactly(data, PROOF_BYTES, "proof")))
+    data = exactly(data, PROOF_BYTES, "proof")
+    decoded = decode_proofs(_row(data))
     for error in decoded.errors.values():
         raise error
     v = int.from_bytes(data[2 * G1_BYTES :], "little")
@@ -238,7 +240,7 @@ def encode_verifying_key(vk: VerifyingKey) -> bytes:
 
 
 def decode_verifying_key(
-    data: bytes, *, allow_development: bool = False, circuit_digest: bytes | None = None
+    data: Bytes, *, allow_development: bool = False, circuit_digest: bytes | None = None
 ) -> VerifyingKey:
     """296 bytes -> key that may be used.
 
@@ -246,7 +248,7 @@ def decode_verifying_key(
     Raises WireError: bytes that are no key.  KeyRefused: a key of the development setup, unless allow_development; a trapdoor that is
     1 or -1; two equal trapdoors.  CircuitMismatch: a key of another circuit; both digests are named.
     """
-    rest = bytes(_exactly(data, KEY_BYTES, "vk"))
+    rest = exactly(data, KEY_BYTES, "vk")
 
     def take(n: int) -> bytes:
         nonlocal rest
@@ -294,7 +296,7 @@ def _refuse(vk: VerifyingKey, allow_development: bool, circuit_digest: bytes | N
         raise KeyRefused(
             "vk.flags",
             "made by the development setup, whose trapdoors somebody may know: use a key from a ceremony, "
-            "or say allow_development=True where forged proofs do no harm",
+            "or say allow_development=True (--allow-development) where forged proofs do no harm",
         )
     for name, trivial in (
         ("vk.alpha", vk.alpha in (ONE_1, -ONE_1)),
@@ -315,11 +317,12 @@ def _refuse(vk: VerifyingKey, allow_development: bool, circuit_digest: bytes | N
 # Lengths ---------------------------------------------------------------------------------------------------------------------
 
 
-def _exactly(data: bytes, length: int, name: str) -> bytes:
+def exactly(data: Bytes, length: int, name: str) -> bytes:
+    """A copy of data.  Raises InputError: no bytes.  WireError: another length."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise InputError(name, f"expected {length} bytes, got {type(data).__name__}")
-    if len(data) != length:
-        raise WireError(name, f"{len(data)} bytes, expected {length}")
+    if (got := memoryview(data).nbytes) != length:
+        raise WireError(name, f"{got} bytes, expected {length}")
     return bytes(data)
 
 

@@ -83,9 +83,7 @@ def _emit_mul(b: ir.IRBuilder, d: ir.Value, p: ir.Value, q: ir.Value, modulus: i
     _emit_mul_words(b, d, _load(b, p, n), _load(b, q, n), modulus, n)
 
 
-def _emit_mul_words(
-    b: ir.IRBuilder, d: ir.Value, x: list[ir.Value], y: list[ir.Value], modulus: int, n: int
-) -> None:
+def _emit_mul_words(b: ir.IRBuilder, d: ir.Value, x: list[ir.Value], y: list[ir.Value], modulus: int, n: int) -> None:
     m = [_const(w) for w in _limbs(modulus, n)]
     n_inv = _const(-pow(modulus, -1, 2**WORD_BITS) % 2**WORD_BITS)
     t: list[ir.Value] = [_const(0)] * n

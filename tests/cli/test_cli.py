@@ -1,0 +1,292 @@
+"""The command line as a user meets it: real files, exit codes, JSON on stdout alone."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bonsai_circuits.cli.main import run
+
+PAYMENTS = Path(__file__).parents[2] / "examples" / "payments"
+FIRST = PAYMENTS / "01-send-alice-to-bob.json"
+CIRCUIT = ("send", "--hash", "poseidon")
+
+
+class Run:
+    """One command: its exit code, stdout and stderr."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str], *words: object) -> None:
+        capsys.readouterr()
+        self.code = run([str(word) for word in words])
+        self.out, self.err = capsys.readouterr()
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """compiled/ with the send circuit and its keys."""
+    compiled = tmp_path_factory.mktemp("work") / "compiled"
+    for words in (["compile", *CIRCUIT, "--no-circom"], ["setup", *CIRCUIT]):
+        assert run([*words, "--compiled", str(compiled)]) == 0
+    return compiled
+
+
+@pytest.fixture
+def compiled(made: Path, tmp_path: Path) -> Path:
+    """A copy that a test may damage."""
+    shutil.copytree(made, tmp_path / "compiled")
+    return tmp_path / "compiled"
+
+
+@pytest.fixture
+def bonsai(capsys: pytest.CaptureFixture[str], compiled: Path) -> Any:
+    def in_folder(command: str, *words: object) -> Run:
+        return Run(capsys, command, *CIRCUIT, "--compiled", compiled, *words)
+
+    return in_folder
+
+
+@pytest.fixture
+def proof(bonsai: Any, tmp_path: Path) -> Path:
+    path = tmp_path / "proof.bin"
+    assert bonsai("prove", "--input", FIRST, "--out", path).code == 0
+    return path
+
+
+def changed(tmp_path: Path, **changes: object) -> Path:
+    path = tmp_path / "changed.json"
+    path.write_text(json.dumps({**json.loads(FIRST.read_text()), **changes}))
+    return path
+
+
+def test_a_proof_is_128_bytes_and_verifies(bonsai: Any, proof: Path) -> None:
+    assert proof.stat().st_size == 128
+    done = bonsai("verify", proof, "--allow-development", "--json")
+    assert (done.code, done.json["valid"]) == (0, True)
+
+
+def test_one_witness_proved_twice_gives_two_proofs(bonsai: Any, proof: Path, tmp_path: Path) -> None:
+    again = tmp_path / "again.bin"
+    assert bonsai("prove", "--input", FIRST, "--out", again).code == 0
+    first, second = proof.read_bytes(), again.read_bytes()
+    assert all(first[part] != second[part] for part in (slice(48), slice(48, 96), slice(96, 128)))
+
+
+def test_a_development_key_must_be_allowed_by_name(bonsai: Any, proof: Path) -> None:
+    done = bonsai("verify", proof)
+    assert done.code == 2
+    assert "--allow-development" in done.err
+
+
+@pytest.mark.parametrize("position", [0, 47, 48, 95, 96, 127])
+def test_a_changed_byte_never_verifies(bonsai: Any, proof: Path, position: int) -> None:
+    data = bytearray(proof.read_bytes())
+    data[position] ^= 1
+    proof.write_bytes(data)
+    assert bonsai("verify", proof, "--allow-development").code in (1, 2)
+
+
+def test_another_public_input_is_a_verdict(bonsai: Any, proof: Path) -> None:
+    public = proof.with_suffix(".public.json")
+    public.write_text(json.dumps({**json.loads(public.read_text()), "fee": "11"}))
+    done = bonsai("verify", proof, "--allow-development")
+    assert (done.code, "NOT VALID" in done.out) == (1, True)
+
+
+@pytest.mark.parametrize("size", [0, 127, 129, 10_000])
+def test_a_file_of_another_size_is_malformed(bonsai: Any, proof: Path, size: int) -> None:
+    proof.write_bytes(bytes(size))
+    assert bonsai("verify", proof, "--allow-development").code == 2
+
+
+def test_another_context_is_a_verdict(bonsai: Any, tmp_path: Path) -> None:
+    path, context = tmp_path / "bound.bin", "07" * 32
+    assert bonsai("prove", "--input", FIRST, "--out", path, "--context", context).code == 0
+    assert bonsai("verify", path, "--allow-development", "--context", context).code == 0
+    assert bonsai("verify", path, "--allow-development").code == 1
+    assert bonsai("verify", path, "--allow-development", "--context", "07").code == 2
+
+
+def test_batch_names_the_bad_proofs(bonsai: Any, proof: Path, tmp_path: Path) -> None:
+    proofs = []
+    for i, payment in enumerate(sorted(PAYMENTS.glob("*send*.json"))[:3]):
+        path = tmp_path / f"{i}.bin"
+        assert bonsai("prove", "--input", payment, "--out", path).code == 0
+        proofs.append(path)
+    done = bonsai("batch-verify", *proofs, "--allow-development", "--json")
+    assert (done.code, done.json["valid"], done.json["n"]) == (0, True, 3)
+    proofs[1].write_bytes(proofs[0].read_bytes())
+    proofs[2].write_bytes(bytes(128))
+    done = bonsai("batch-verify", *proofs, "--allow-development", "--json")
+    assert done.code == 1
+    assert [bad["index"] for bad in done.json["bad"]] == [1, 2]
+    assert "proof.T" in done.json["bad"][1]["reason"]
+
+
+def test_a_wrong_witness_names_its_row_with_file_line_and_both_sides(bonsai: Any, tmp_path: Path) -> None:
+    done = bonsai("check", "--input", changed(tmp_path, com="5"))
+    assert done.code == 1
+    assert "com opens to (b, root; s)" in done.err
+    assert "bonsai_circuits/relations/send.py:" in done.err
+    assert "left side" in done.err
+    assert "right side" in done.err
+    assert "(hidden)" in done.err
+
+
+def test_values_are_shown_only_if_asked_for(bonsai: Any, tmp_path: Path) -> None:
+    path = changed(tmp_path, v="123456789123456789")
+    hidden, shown = (bonsai("check", "--input", path, "--json", *flag) for flag in ((), ("--show-values",)))
+    assert hidden.json["failed"][0]["values"] is None
+    assert "123456789123456789" not in hidden.out + hidden.err
+    assert any(isinstance(row["values"], list) for row in shown.json["failed"])
+
+
+def test_an_unsatisfied_witness_is_not_proved(bonsai: Any, tmp_path: Path) -> None:
+    out = tmp_path / "no.bin"
+    done = bonsai("prove", "--input", changed(tmp_path, v=str(2**64)), "--out", out)
+    assert done.code == 1
+    assert "value is below 2^64" in done.err
+    assert "bonsai_circuits/relations/send.py:" in done.err
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"surplus": "1"}, "there is no such input"),
+        ({"fee": "x"}, "fee: expected one non-negative integer"),
+        ({"fee": 1.5}, "exact integer"),
+        ({"fee": [1]}, "fee: expected one non-negative integer"),
+        ({"fee": "-1"}, "fee: expected"),
+        ({"fee": str(2**255)}, "fee: is not in [0, r)"),
+        ({"fee": True}, "fee: expected"),
+        ({"fee": None}, "fee: expected"),
+    ],
+)
+def test_malformed_inputs_are_named(bonsai: Any, tmp_path: Path, changes: dict[str, object], message: str) -> None:
+    done = bonsai("check", "--input", changed(tmp_path, **changes))
+    assert done.code == 2
+    assert message in done.err
+
+
+def test_large_json_integers_are_exact(bonsai: Any, tmp_path: Path) -> None:
+    values = {name: int(value) for name, value in json.loads(FIRST.read_text()).items()}
+    path = tmp_path / "integers.json"
+    path.write_text(json.dumps(values))
+    assert bonsai("check", "--input", path).code == 0
+
+
+def test_a_missing_input_shows_the_expected_names(bonsai: Any, tmp_path: Path) -> None:
+    path = tmp_path / "few.json"
+    path.write_text('{"fee": "1"}')
+    done = bonsai("check", "--input", path)
+    assert done.code == 2
+    assert "expected {A, fee, b, v, root, s, s_new, rec, t}" in done.err
+
+
+def test_computed_public_inputs_may_be_left_out(bonsai: Any, tmp_path: Path) -> None:
+    full = json.loads(FIRST.read_text())
+    path, out = tmp_path / "short.json", tmp_path / "w.wtns"
+    path.write_text(json.dumps({k: v for k, v in full.items() if k not in ("com", "com_new", "rho")}))
+    done = bonsai("witness", "--input", path, "--out", out, "--json")
+    assert done.code == 0
+    assert done.json["public"] == {name: full[name] for name in ("A", "com", "com_new", "rho", "fee")}
+
+
+def test_a_witness_file_can_be_checked_and_proved(bonsai: Any, tmp_path: Path) -> None:
+    wtns, proof = tmp_path / "w.wtns", tmp_path / "p.bin"
+    assert bonsai("witness", "--input", FIRST, "--out", wtns).code == 0
+    assert bonsai("check", "--witness", wtns).code == 0
+    assert bonsai("prove", "--witness", wtns, "--out", proof).code == 0
+    assert bonsai("verify", proof, "--allow-development").code == 0
+    data = bytearray(wtns.read_bytes())
+    data[-32] ^= 1
+    wtns.write_bytes(data)
+    done = bonsai("check", "--witness", wtns)
+    assert done.code == 1
+    assert "written at" in done.err
+    assert bonsai("prove", "--witness", wtns, "--out", proof).code == 1
+
+
+def test_a_circuit_can_be_named_by_its_folder(capsys: pytest.CaptureFixture[str], compiled: Path) -> None:
+    done = Run(capsys, "check", compiled / "send-poseidon", "--input", FIRST, "--json")
+    assert (done.code, done.json) == (0, {"ok": True, "failed": []})
+
+
+def test_what_is_not_compiled_names_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    done = Run(capsys, "check", *CIRCUIT, "--compiled", tmp_path / "nowhere", "--input", FIRST)
+    assert done.code == 2
+    assert "bonsai compile send --hash poseidon" in done.err
+
+
+def test_an_unknown_circuit_lists_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    done = Run(capsys, "check", "sned", "--input", FIRST)
+    assert done.code == 2
+    assert "send-poseidon" in done.err
+
+
+def test_count_prints_the_compiled_system(capsys: pytest.CaptureFixture[str], compiled: Path) -> None:
+    done = Run(capsys, "count", "--compiled", compiled, "--json")
+    (count,) = done.json
+    assert count == {
+        "relation": "send",
+        "hash": "poseidon",
+        "tree": "none",
+        "r1cs": 911,
+        "sr1cs": 1174,
+        "public": 5,
+        "witness": 913,
+        "domain": 1216,
+    }
+    table = Run(capsys, "count", "--compiled", compiled)
+    assert "1,647" in table.out
+    assert "3,303" in table.out
+
+
+def test_compiling_again_changes_nothing(capsys: pytest.CaptureFixture[str], compiled: Path) -> None:
+    before = {file.name: file.read_bytes() for file in (compiled / "send-poseidon").iterdir()}
+    done = Run(capsys, "compile", *CIRCUIT, "--compiled", compiled, "--no-circom")
+    assert "up to date" in done.err
+    forced = Run(capsys, "compile", *CIRCUIT, "--compiled", compiled, "--no-circom", "--force")
+    assert forced.code == 0
+    assert {file.name: file.read_bytes() for file in (compiled / "send-poseidon").iterdir()} == before
+
+
+def test_setup_keeps_keys_unless_forced(bonsai: Any, compiled: Path) -> None:
+    key = compiled / "send-poseidon" / "verifying.key"
+    before = key.read_bytes()
+    assert bonsai("setup", "--json").json["made"] is False
+    assert key.read_bytes() == before
+    assert bonsai("setup", "--force", "--json").json["made"] is True
+    assert key.read_bytes() != before
+
+
+@pytest.mark.parametrize("file", ["square.sections", "tape.sections", "traced.sections", "proving.key", "circuit.json"])
+def test_a_damaged_file_is_named(bonsai: Any, compiled: Path, tmp_path: Path, file: str) -> None:
+    path = compiled / "send-poseidon" / file
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0x55
+    path.write_bytes(data)
+    done = bonsai("prove", "--input", FIRST, "--out", tmp_path / "p.bin")
+    assert done.code == 2
+    assert file in done.err
+
+
+def test_errors_are_json_too(bonsai: Any, tmp_path: Path) -> None:
+    done = bonsai("check", "--input", tmp_path / "missing.json", "--json")
+    assert done.code == 2
+    assert done.json["error"]["type"] == "InputError"
+
+
+def test_piped_output_is_silent_on_success(compiled: Path) -> None:
+    words = [sys.executable, "-m", "bonsai_circuits.cli.main", "check", *CIRCUIT, "--compiled", str(compiled)]
+    done = subprocess.run([*words, "--input", str(FIRST), "--json"], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == {"ok": True, "failed": []}
+    assert done.stderr == ""
