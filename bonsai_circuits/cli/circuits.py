@@ -13,7 +13,8 @@ from ..interop.sym_file import write_sym
 from ..pipeline import Circuit, build, is_current, write
 from ..relations.builtin import BUILT_IN, BuiltIn
 from ..report.count import count_table
-from .console import result, say, steps
+from ..report.lock import check_lock, lock_entry, read_lock, write_lock
+from .console import result, steps
 from .options import built_in_or_folder, circuit_options, compiled_option, json_option
 
 _INTEROP = {"iden3 r1cs": "circuit.r1cs", "iden3 sym": "circuit.sym"}
@@ -23,8 +24,16 @@ _INTEROP = {"iden3 r1cs": "circuit.r1cs", "iden3 sym": "circuit.sym"}
 @circuit_options(required=False)
 @click.option("--force", is_flag=True, help="Compile even if the folder is up to date.")
 @click.option("--circom/--no-circom", default=True, help="Compile the circom twin as well (needs `make setup`).")
+@click.option("--update-lock", is_flag=True, help="Write counts and digests to LOCK.json instead of checking them.")
 def compile_command(
-    circuit: str | None, hash_name: str, tree: str, compiled: Path, as_json: bool, force: bool, circom: bool
+    circuit: str | None,
+    hash_name: str,
+    tree: str,
+    compiled: Path,
+    as_json: bool,
+    force: bool,
+    circom: bool,
+    update_lock: bool,
 ) -> None:
     """Compile CIRCUIT, or every built-in circuit, into its folder: systems, tape, .r1cs, .sym, and its circom twin."""
     if circuit is None:
@@ -34,7 +43,7 @@ def compile_command(
         if found is None:
             raise InputError("circuit", f"{folder} is compiled already; name a built-in circuit to compile it anew")
         chosen = (found,)
-    done = []
+    done, locked = [], (read_lock(compiled) or {}) if update_lock else {}
     with steps(len(chosen) * (2 if circom else 1)) as progress:
         for one in chosen:
             folder = compiled / one.name
@@ -45,14 +54,16 @@ def compile_command(
             progress.done()
             if circom:
                 progress.start(f"{one.name}: circom twin")
-                if fresh or not _twin_r1cs(one, folder).is_file():
-                    _compile_twin(one, folder)
+                _compile_twin(one, folder, fresh)
                 progress.done()
-            done.append({**Circuit.open(folder).counts(), "folder": str(folder), "compiled": fresh})
-    for entry in done:
-        say(f"{entry['folder']}: {'compiled' if entry['compiled'] else 'up to date'}")
-    if as_json:
-        result(done, "", as_json)
+            locked[one.name] = entry = lock_entry(Circuit.open(folder))
+            if not update_lock:
+                check_lock(compiled, one.name, entry)
+            done.append({**entry, "folder": str(folder), "compiled": fresh})
+    if update_lock:
+        write_lock(compiled, locked)
+    lines = [f"{entry['folder']}: {'compiled' if entry['compiled'] else 'up to date'}" for entry in done]
+    result(done, "\n".join(lines), as_json)
 
 
 @click.command()
@@ -75,13 +86,14 @@ def _compile(circuit: BuiltIn, folder: Path) -> None:
     write(folder, compiled, _INTEROP)
 
 
-def _twin_r1cs(circuit: BuiltIn, folder: Path) -> Path:
-    return folder / "circom" / f"{circuit.name}.r1cs"
-
-
-def _compile_twin(circuit: BuiltIn, folder: Path) -> None:
+def _compile_twin(circuit: BuiltIn, folder: Path, fresh: bool) -> None:
+    """Renders and compiles the circom twin, unless it is there and its program is still the same."""
     out = folder / "circom"
+    program = {out / name: text for name, text in render(circuit.name).items()}
+    current = all(path.is_file() and path.read_text() == text for path, text in program.items())
+    if current and not fresh and (out / f"{circuit.name}.r1cs").is_file():
+        return
     out.mkdir(exist_ok=True)
-    for name, text in render(circuit.name).items():
-        write_atomic(out / name, text.encode())
+    for path, text in program.items():
+        write_atomic(path, text.encode())
     compile_circom(out / f"{circuit.name}.circom", out)

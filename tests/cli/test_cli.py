@@ -253,10 +253,23 @@ def test_count_prints_the_compiled_system(capsys: pytest.CaptureFixture[str], co
 def test_compiling_again_changes_nothing(capsys: pytest.CaptureFixture[str], compiled: Path) -> None:
     before = {file.name: file.read_bytes() for file in (compiled / "send-poseidon").iterdir()}
     done = Run(capsys, "compile", *CIRCUIT, "--compiled", compiled, "--no-circom")
-    assert "up to date" in done.err
+    assert "up to date" in done.out
     forced = Run(capsys, "compile", *CIRCUIT, "--compiled", compiled, "--no-circom", "--force")
     assert forced.code == 0
     assert {file.name: file.read_bytes() for file in (compiled / "send-poseidon").iterdir()} == before
+
+
+def test_a_circuit_that_differs_from_the_lock_is_refused(capsys: pytest.CaptureFixture[str], compiled: Path) -> None:
+    words = ("compile", *CIRCUIT, "--compiled", compiled, "--no-circom")
+    assert Run(capsys, *words, "--update-lock").code == 0
+    assert Run(capsys, *words).code == 0
+    lock = compiled / "LOCK.json"
+    lock.write_text(lock.read_text().replace("911", "910"))
+    done = Run(capsys, *words)
+    assert done.code == 2
+    assert "r1cs is 911, locked 910" in done.err
+    lock.write_text("{")
+    assert "is not a lock" in Run(capsys, *words).err
 
 
 def test_setup_keeps_keys_unless_forced(bonsai: Any, compiled: Path) -> None:

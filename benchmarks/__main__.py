@@ -1,0 +1,23 @@
+"""Runs the named benchmarks, or all."""
+
+import importlib
+import sys
+
+from .measure import one_core
+
+NAMES = ("send",)
+
+
+def main(names: list[str]) -> int:
+    unknown = [name for name in names if name not in NAMES]
+    if unknown:
+        print(f"no benchmark {', '.join(unknown)}; there are: {', '.join(NAMES)}", file=sys.stderr)
+        return 2
+    one_core()
+    for name in names or NAMES:
+        importlib.import_module(f".{name}", __package__).main()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,56 @@
+"""Timing and reporting for every benchmark: medians over interleaved rounds, the machine, one JSON file a benchmark."""
+
+import json
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+OUT = Path(__file__).parent / "out"
+
+
+def one_core() -> None:
+    """Pins this process, and the threads that a peer may start, to one core where the system can."""
+    os.environ.update(RAYON_NUM_THREADS="1", NUMBA_NUM_THREADS="1")
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+
+def medians(calls: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """Median seconds of each call, after one call to warm up; the calls take turns, so that a slow phase hits all alike."""
+    seconds: dict[str, list[float]] = {name: [] for name in calls}
+    for call in calls.values():
+        call()
+    for _ in range(rounds):
+        for name, call in calls.items():
+            began = time.perf_counter()
+            call()
+            seconds[name].append(time.perf_counter() - began)
+    return {name: statistics.median(values) for name, values in seconds.items()}
+
+
+def machine() -> dict[str, str]:
+    """What the figures come from."""
+    model = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.is_file():
+        names = [
+            line.partition(":")[2].strip() for line in cpuinfo.read_text().splitlines() if line.startswith("model name")
+        ]
+        model = names[0] if names else model
+    return {"cpu": model, "system": f"{platform.system()} {platform.machine()}", "python": platform.python_version()}
+
+
+def report(name: str, figures: Mapping[str, Any], details: Mapping[str, Any]) -> None:
+    """Prints the figures and writes benchmarks/out/<name>.json."""
+    value = {"machine": machine(), "figures": dict(figures), "details": dict(details)}
+    OUT.mkdir(exist_ok=True)
+    path = OUT / f"{name}.json"
+    path.write_text(json.dumps(value, indent=2) + "\n")
+    print(f"{name} on {value['machine']['cpu']}, one core")
+    for key, figure in {**figures, **details}.items():
+        print(f"  {key:32} {figure:.4g}" if isinstance(figure, float) else f"  {key:32} {figure}")
+    print(f"  written to {path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}")
