@@ -30,7 +30,7 @@ CIRCUITS = {arity: circuit_of(arity) for arity in ARITIES}
 
 
 @pytest.mark.parametrize("arity", ARITIES)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_gadget_equals_its_native_twin(arity: int, data: st.DataObject) -> None:
     xs = data.draw(st.lists(st.integers(0, R - 1), min_size=arity, max_size=arity))

@@ -34,7 +34,7 @@ def test_send_is_at_its_counts() -> None:
     assert smallest_domain(SEND.square.n_rows).size == 1216
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.fixed_dictionaries(dict.fromkeys(("A", "root", "rec", "s", "s_new", "t"), elements)),
     amounts,

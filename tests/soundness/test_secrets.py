@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bonsai_verifier import decode_verifying_key, encode_verifying_key, verify
-from bonsai_verifier.parameters import FR_MODULUS as R
 
 from bonsai_circuits.cli.main import run as bonsai
 from bonsai_circuits.native.suite import PoseidonSuite
 from bonsai_circuits.pipeline import Circuit
 from bonsai_circuits.witness.inputs import format_inputs
+from bonsai_verifier import decode_verifying_key, encode_verifying_key, verify
+from bonsai_verifier.parameters import FR_MODULUS as R
 
 VALUE = 1_311_768_467_294_899_695
 SECRETS = {

@@ -20,8 +20,7 @@ from bonsai_verifier import __main__ as command
 from bonsai_verifier import batch, equation
 from bonsai_verifier.batch import DOES_NOT_HOLD, IN_DOMAIN
 from bonsai_verifier.field import fr_from_ints, fr_to_ints, limbs_from_ints
-
-from .reference import pari
+from tests.reference import pari
 
 R = pari.R
 INFINITY = b"\xc0" + bytes(47)

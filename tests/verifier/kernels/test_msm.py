@@ -10,8 +10,7 @@ from py_ecc.optimized_bls12_381.optimized_curve import G1, Z1, add, multiply, ne
 from bonsai_verifier.field import fp_from_ints, limbs_from_ints
 from bonsai_verifier.kernels import g1, msm
 from bonsai_verifier.parameters import FR_MODULUS
-
-from .test_kernel_g1 import Point, affine, from_affine, on_curve, same
+from tests.verifier.kernels.test_g1 import Point, affine, from_affine, on_curve, same
 
 
 def arkworks_points(n: int, rng: random.Random) -> tuple[list[ark.G1Point], np.ndarray]:

@@ -15,8 +15,7 @@ from bonsai_circuits.interop.wtns_file import read_wtns, write_wtns
 from bonsai_circuits.r1cs.system import R1CS, SparseRows
 from bonsai_verifier.field import ints_from_limbs, limbs_from_ints
 from bonsai_verifier.parameters import FR_MODULUS
-
-from .reference import relations
+from tests.reference import relations
 
 R = FR_MODULUS
 MAX = 2**AMOUNT_BITS - 1

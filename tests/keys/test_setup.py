@@ -23,8 +23,7 @@ from bonsai_verifier.curve import encode_g1_many
 from bonsai_verifier.field import Words, fp_from_ints, fp_to_ints
 from bonsai_verifier.parameters import FP_MODULUS, FR_MODULUS
 from bonsai_verifier.wire import decode_verifying_key, encode_verifying_key
-
-from .reference import pari as reference
+from tests.reference import pari as reference
 
 R = FR_MODULUS
 DIGEST = bytes(range(32))

@@ -17,13 +17,12 @@ from bonsai_verifier.field import fp_from_ints, fp_to_ints, limbs_from_ints
 from bonsai_verifier.kernels import g1, g2
 from bonsai_verifier.kernels.pairing import pairing_product, pairing_product_is_one
 from bonsai_verifier.parameters import BLS_X, FP_MODULUS, FR_MODULUS
-
-from .test_kernel_g1 import affine as affine_g1
-from .test_kernel_g1 import on_curve as g1_curve_point
-from .test_kernel_g2 import SMALL_ORDERS, of_order
-from .test_kernel_g2 import affine as affine_g2
-from .test_kernel_g2 import on_curve as g2_curve_point
-from .test_kernel_tower import coefficients, fq12
+from tests.verifier.kernels.test_g1 import affine as affine_g1
+from tests.verifier.kernels.test_g1 import on_curve as g1_curve_point
+from tests.verifier.kernels.test_g2 import SMALL_ORDERS, of_order
+from tests.verifier.kernels.test_g2 import affine as affine_g2
+from tests.verifier.kernels.test_g2 import on_curve as g2_curve_point
+from tests.verifier.kernels.test_tower import coefficients, fq12
 
 P, Z, R = FP_MODULUS, BLS_X, FR_MODULUS
 BASE_1, BASE_2 = affine_g1([G1]), affine_g2([G2])
@@ -89,13 +88,13 @@ def test_value_has_order_r() -> None:
     assert value_of_generators() ** R == FQ12.one()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(scalar, scalar)
 def test_pairing_is_bilinear(a: int, b: int) -> None:
     assert product([(a, b)]) == value_of_generators() ** (a * b % R)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.tuples(scalar, scalar), max_size=5))
 def test_product_equals_the_product_of_the_factors(pairs: list[tuple[int, int]]) -> None:
     exponent = sum(a * b for a, b in pairs) % R
@@ -106,7 +105,7 @@ def test_product_equals_the_product_of_the_factors(pairs: list[tuple[int, int]])
 # Verdicts ----------------------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.tuples(scalar, scalar), max_size=4), st.integers(1, R - 1))
 def test_product_is_one_just_when_the_exponents_cancel(pairs: list[tuple[int, int]], off: int) -> None:
     rest = -sum(a * b for a, b in pairs) % R

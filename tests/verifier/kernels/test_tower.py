@@ -121,7 +121,7 @@ BINARY: list[tuple[str, int, Callable[[FQ12, FQ12], FQ12]]] = [
 def test_unary_operation_equals_the_oracle(name: str, n: int, oracle: Callable[[FQ12], FQ12]) -> None:
     op = getattr(tower, name)
 
-    @settings(max_examples=10 if name in ("fp12_conj", "fp12_frobenius_2") else 40, deadline=None)
+    @settings(max_examples=10 if name in ("fp12_conj", "fp12_frobenius_2") else 40)
     @given(elements(n))
     def check(a: Coefficients) -> None:
         expected = coefficients(oracle(fq12(a)), n)
@@ -135,7 +135,7 @@ def test_unary_operation_equals_the_oracle(name: str, n: int, oracle: Callable[[
 def test_binary_operation_equals_the_oracle(name: str, n: int, oracle: Callable[[FQ12, FQ12], FQ12]) -> None:
     op = getattr(tower, name)
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=40)
     @given(elements(n), elements(n))
     def check(a: Coefficients, b: Coefficients) -> None:
         expected = coefficients(oracle(fq12(a), fq12(b)), n)
@@ -171,7 +171,7 @@ def test_fp2_mul_fp_equals_the_oracle(a: Coefficients, b: int) -> None:
     assert in_place(tower.fp2_mul_fp, a, [b, 0])[1] == expected
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(elements(12), elements(6))
 def test_mul_by_line_is_the_product_with_powers_0_2_3_of_w(a: Coefficients, line: Coefficients) -> None:
     w = FQ12([0, 1] + [0] * 10)
@@ -181,7 +181,7 @@ def test_mul_by_line_is_the_product_with_powers_0_2_3_of_w(a: Coefficients, line
     assert in_place(tower.fp12_mul_by_line, a, [*line, *[0] * 6])[0] == expected
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(elements(12).filter(any))
 def test_cyclotomic_square_equals_the_square_in_the_cyclotomic_subgroup(a: Coefficients) -> None:
     m = fq12(a) ** ((P**6 - 1) * (P**2 + 1))
@@ -200,7 +200,6 @@ def sqrt(a: Coefficients) -> tuple[bool, Coefficients]:
     return found, fp_to_ints(d)
 
 
-@settings(deadline=None)
 @given(elements(2))
 def test_sqrt_finds_a_root_of_every_square(x: Coefficients) -> None:
     found, root = sqrt([int(c) for c in (FQ2(x) * FQ2(x)).coeffs])
@@ -208,7 +207,6 @@ def test_sqrt_finds_a_root_of_every_square(x: Coefficients) -> None:
     assert root in (x, [-c % P for c in x])
 
 
-@settings(deadline=None)
 @given(elements(2))
 def test_sqrt_knows_a_square_from_another(a: Coefficients) -> None:
     is_square = FQ2(a) ** ((P**2 - 1) // 2) != FQ2([P - 1, 0])

@@ -14,8 +14,7 @@ from bonsai_verifier.curve import G1 as Point1
 from bonsai_verifier.curve import G2 as Point2
 from bonsai_verifier.curve import ONE_1, ONE_2
 from bonsai_verifier.parameters import FP_MODULUS, FR_MODULUS
-
-from .reference import pari
+from tests.reference import pari
 
 CIRCUIT = bytes(range(32))
 ALPHA, TAU, DELTA = 1111, 2222, 3333
@@ -74,7 +73,7 @@ def test_a_scalar_has_32_bytes() -> None:
 # Points ----------------------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(1, FR_MODULUS - 1))
 def test_points_round_trip_and_equal_the_reference(k: int) -> None:
     data_1, data_2 = pari.encode_g1(multiply(G1, k)), pari.encode_g2(multiply(G2, k))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bonsai_circuits.errors import CircuitError, CircuitMismatch, InputError, KeyRefused, Unsatisfied
@@ -23,9 +23,8 @@ from bonsai_verifier.field import Octets, Words, fr_from_ints, fr_to_canonical, 
 from bonsai_verifier.parameters import FR_MODULUS
 from bonsai_verifier.transcript import challenge
 from bonsai_verifier.wire import encode_verifying_key
-
-from .reference import pari as reference
-from .test_setup import ALPHA, DELTA, DIGEST, TAU, planted, power_system, slow_system
+from tests.keys.test_setup import ALPHA, DELTA, DIGEST, TAU, planted, power_system, slow_system
+from tests.reference import pari as reference
 
 R = FR_MODULUS
 CONTEXT = bytes(range(100, 132))
@@ -282,7 +281,6 @@ def test_masks_and_witness_are_in_no_traceback(case: Case, monkeypatch: pytest.M
 
 
 @given(f=coefficients, x=elements)
-@settings(deadline=None)
 def test_division_by_a_linear_factor_equals_the_reference(f: list[int], x: int) -> None:
     quotient, value = polynomial.divide_linear(fr_from_ints(f), x)
     assert value == reference.poly_eval(f, x)
@@ -290,7 +288,6 @@ def test_division_by_a_linear_factor_equals_the_reference(f: list[int], x: int) 
 
 
 @given(f=coefficients, g=coefficients, c0=elements, c1=elements, n=st.integers(1, 8))
-@settings(deadline=None)
 def test_polynomial_arithmetic_equals_the_reference(f: list[int], g: list[int], c0: int, c1: int, n: int) -> None:
     a, b = fr_from_ints(f), fr_from_ints(g)
 
@@ -310,7 +307,6 @@ def test_polynomial_arithmetic_equals_the_reference(f: list[int], g: list[int], 
     z=st.lists(elements, min_size=7, max_size=7),
     y=st.lists(elements, min_size=6, max_size=6),
 )
-@settings(deadline=None)
 def test_matrix_products_equal_the_definition(rows: list[dict[int, int]], z: list[int], y: list[int]) -> None:
     m = SparseRows.from_rows(rows)
     by_rows, by_columns = np.empty((len(rows), 4), np.uint64), np.empty((7, 4), np.uint64)
@@ -323,7 +319,6 @@ def test_matrix_products_equal_the_definition(rows: list[dict[int, int]], z: lis
 
 
 @given(values=coefficients, at=st.integers(0, 5))
-@settings(deadline=None)
 def test_first_row_not_square_finds_the_row(values: list[int], at: int) -> None:
     a, squares = fr_from_ints(values), [x * x % R for x in values]
     assert first_row_not_square(a, fr_from_ints(squares)) == -1

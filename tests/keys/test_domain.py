@@ -70,7 +70,7 @@ def test_coset_lies_outside_every_domain() -> None:
 
 @pytest.mark.parametrize("n", [1, 2, 19, 33, 76])
 @given(x=elements)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_lagrange_reproduces_every_polynomial(n: int, x: int) -> None:
     domain = Domain(n)
     if domain.contains(x):

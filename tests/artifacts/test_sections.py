@@ -26,7 +26,7 @@ from bonsai_circuits.artifacts.sections import Section, canonical_json, open_sec
 from bonsai_circuits.errors import FileDamaged, InputError
 
 INTEGERS = ["u1", "<u2", "<u4", "<u8", "i1", "<i2", "<i4", "<i8"]
-FAST = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+FAST = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def sample():

@@ -374,7 +374,7 @@ def test_every_truncation_is_refused(decode: Callable[[bytes], object], good: by
 
 
 @given(files, st.data(), st.integers(1, 255))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_a_flipped_byte_is_refused_or_parsed(
     case: tuple[Callable[[bytes], object], bytes], data: st.DataObject, change: int
 ) -> None:
@@ -385,7 +385,7 @@ def test_a_flipped_byte_is_refused_or_parsed(
 
 
 @given(files, st.data(), big)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_an_overwritten_length_is_refused_or_parsed(
     case: tuple[Callable[[bytes], object], bytes], data: st.DataObject, word: bytes
 ) -> None:
@@ -396,7 +396,7 @@ def test_an_overwritten_length_is_refused_or_parsed(
 
 
 @given(files, st.binary(max_size=200), st.integers(0, 60))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_arbitrary_bytes_are_refused_or_parsed(
     case: tuple[Callable[[bytes], object], bytes], noise: bytes, kept: int
 ) -> None:
@@ -405,7 +405,7 @@ def test_arbitrary_bytes_are_refused_or_parsed(
 
 
 @given(st.data(), st.integers(1, 255))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_damaged_r1cs_that_parses_writes_what_it_read(data: st.DataObject, change: int) -> None:
     damaged = bytearray(GOOD_R1CS)
     damaged[data.draw(st.integers(0, len(damaged) - 1))] ^= change
