@@ -17,7 +17,7 @@ def find_node() -> Path:
     """The node interpreter.  Raises ToolMissing."""
     node = shutil.which("node")
     if node is None:
-        raise ToolMissing("node", f"not on the PATH: install Node.js 18 or later, then {_INSTALL}")
+        raise ToolMissing("node", f"not on the PATH: install Node.js 20 or later, then {_INSTALL}")
     return Path(node)
 
 

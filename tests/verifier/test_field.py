@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bonsai_verifier import field
@@ -11,7 +11,6 @@ from bonsai_verifier.parameters import FP_MODULUS, FR_MODULUS
 EDGES = [0, 1, 2**64 - 1, 2**64, 2**255 - 1, FR_MODULUS - 1]
 
 
-@settings(deadline=None)  # the first call compiles
 @given(st.lists(st.integers(0, 2**256 - 1), max_size=20))
 def test_limbs_round_trip(values: list[int]) -> None:
     limbs = field.limbs_from_ints(values, 4)
@@ -30,7 +29,6 @@ def test_limbs_refuse_what_does_not_fit() -> None:
             field.limbs_from_ints([x], 4)
 
 
-@settings(deadline=None)  # the first call compiles
 @given(st.lists(st.integers(0, FR_MODULUS - 1), max_size=20))
 def test_fr_round_trip(values: list[int]) -> None:
     assert field.fr_to_ints(field.fr_from_ints(values)) == values
@@ -47,7 +45,6 @@ def test_fr_from_ints_reduces() -> None:
     assert field.fr_to_ints(field.fr_from_ints([-1, FR_MODULUS, 2**300])) == [FR_MODULUS - 1, 0, 2**300 % FR_MODULUS]
 
 
-@settings(deadline=None)  # the first call compiles
 @given(st.lists(st.integers(0, FP_MODULUS - 1), max_size=20))
 def test_fp_round_trip(values: list[int]) -> None:
     assert field.fp_to_ints(field.fp_from_ints(values)) == values
@@ -81,20 +78,17 @@ def test_one_row_stands_for_all() -> None:
     assert field.fr_to_ints(field.fr_sub(x, c)) == [(p - 7) % FR_MODULUS for p in VALUES]
 
 
-@settings(deadline=None)  # the first call compiles
 @given(st.integers(0, 2**70))
 def test_powers(exponent: int) -> None:
     got = field.fr_to_ints(field.fr_pow(field.fr_from_ints(VALUES), exponent))
     assert got == [pow(p, exponent, FR_MODULUS) for p in VALUES]
 
 
-@settings(deadline=None)  # the first call compiles
 @given(st.lists(st.integers(0, FR_MODULUS - 1), max_size=40))
 def test_sum(values: list[int]) -> None:
     assert field.fr_to_ints(field.fr_sum(field.fr_from_ints(values))) == [sum(values) % FR_MODULUS]
 
 
-@settings(deadline=None)  # the first call compiles
 @given(st.lists(st.binary(min_size=64, max_size=64), max_size=10))
 def test_wide_reduction(rows: list[bytes]) -> None:
     rows += [b"\xff" * 64, bytes(64), FR_MODULUS.to_bytes(64, "little")]
