@@ -26,7 +26,7 @@ from bonsai_verifier.wire import VerifyingKey, decode_verifying_key, encode_veri
 from .artifacts.atomic import write_atomic
 from .artifacts.manifest import verify_manifest, write_manifest
 from .dsl.elimination import to_r1cs, traced_system
-from .dsl.trace import Trace
+from .dsl.trace import System, Trace
 from .errors import BonsaiError, CircuitMismatch, FileDamaged, Unsatisfied
 from .keys.domain import smallest_domain
 from .keys.proving_key import ProvingKey, read_proving_key, write_proving_key
@@ -110,16 +110,16 @@ def build(circuit: BuiltIn) -> Compiled:
 
 def build_from_trace(trace: Trace, name: str, relation: str, hash_name: str, tree: str) -> Compiled:
     """Any trace through every arrow; the lowering is checked at a random point before it is used."""
-    eliminated = to_r1cs(trace)
-    lowered = lower(eliminated.system)
-    check_lowering(eliminated.system, lowered)
+    eliminated, squared = to_r1cs(trace, System.R1CS), to_r1cs(trace, System.SQUARE)
+    lowered = lower(squared.system)
+    check_lowering(squared.system, lowered)
     digest = circuit_digest(lowered.system)
     return Compiled(
         About(name, relation, hash_name, tree, digest, source_digest()),
         traced_system(trace),
         eliminated.system,
         lowered.system,
-        compile_tape(trace, eliminated, lowered, digest),
+        compile_tape(trace, eliminated, squared, lowered, digest),
     )
 
 

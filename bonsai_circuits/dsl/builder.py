@@ -12,7 +12,7 @@ from bonsai_verifier.parameters import FR_MODULUS as R
 
 from ..errors import CircuitError
 from ..r1cs.linear import ONE, Terms, added, constant, is_constant, scaled
-from .trace import Equation, Instruction, Op, Origin, Row, Trace
+from .trace import Equation, Instruction, Op, Origin, Row, System, Trace
 from .wires import Bit, Num
 
 _PACKAGE = __name__.partition(".")[0]
@@ -41,6 +41,8 @@ class Builder:
         self._scopes = [name]
         self._named: dict[str, int] = {}
         self._computed: set[int] = set()
+        self._scratch: set[int] = set()
+        self._system: System | None = None
         self._fifths: dict[tuple[tuple[int, int], ...], _Fifth] = {}
 
     # Inputs and constants ---------------------------------------------------------------------------------------------------
@@ -57,6 +59,12 @@ class Builder:
         if name not in self._secret:
             self._secret[name] = self._wire(name)
         return self._num(self._secret[name])
+
+    def advice(self, name: str) -> Num:
+        """The private input `name` as a scratch value: it steers hints, and no row may hold it."""
+        wire = next(iter(self.secret(name).terms))
+        self._scratch.add(wire)
+        return self._num(wire)
 
     def num(self, value: Num | int) -> Num:
         return value if isinstance(value, Num) else Num(self, constant(value))
@@ -81,6 +89,10 @@ class Builder:
         """x y = out.  Cost: 1 row."""
         self._row(x.terms, y.terms, out.terms, label)
 
+    def must_be_square(self, x: Num, out: Num, label: str) -> None:
+        """x^2 = out.  Cost: 1 row in both systems."""
+        self._row(x.terms, x.terms, out.terms, label)
+
     def equate(self, x: Num, y: Num, label: str) -> None:
         """x = y.  Cost: no row.
 
@@ -94,22 +106,40 @@ class Builder:
         bare = self._bare_public(x)
         if bare and bare not in self._computed and not self._is_read(bare):
             self._computed.add(bare)
-            self._instructions.append(Instruction(bare, Op.DEFAULT, y.terms, {}, 0))
-        self._equations.append(Equation(x.terms, y.terms, self._origin(label)))
+            self._instructions.append(Instruction(bare, Op.DEFAULT, y.terms, {}))
+        self._refuse_scratch(label, x.terms, y.terms)
+        self._equations.append(Equation(x.terms, y.terms, self._origin(label), self._system))
 
-    # Hinted wires -----------------------------------------------------------------------------------------------------------
+    # Hinted wires: free, and constrained by nothing yet ---------------------------------------------------------------------
 
     def hint_bit(self, x: Num, position: int, label: str) -> Num:
-        """A free wire that an honest witness sets to bit `position` of x in [0, r).  Constrains nothing."""
+        """A free wire that an honest witness sets to bit `position` of x in [0, r)."""
         return self._computed_wire(Op.BIT, x.terms, {}, label, position)
 
     def hint_value(self, x: Num, label: str) -> Num:
-        """A free wire that an honest witness sets to x.  Constrains nothing."""
+        """A free wire that an honest witness sets to x."""
         return self._computed_wire(Op.LINEAR, x.terms, {}, label)
 
+    def hint_product(self, x: Num, y: Num, label: str) -> Num:
+        """A free wire that an honest witness sets to x y."""
+        return self._computed_wire(Op.PRODUCT, x.terms, y.terms, label)
+
+    def hint_fifth(self, x: Num, y: Num, label: str) -> Num:
+        """A free wire that an honest witness sets to x^5 + y."""
+        return self._computed_wire(Op.FIFTH, x.terms, y.terms, label)
+
+    def hint_select(self, condition: Num, x: Num, y: Num, label: str) -> Num:
+        """A free wire that an honest witness sets to x if the condition is not 0, and to y if it is."""
+        return self._computed_wire(Op.SELECT, x.terms, y.terms, label, condition=condition.terms)
+
     def hint_inverse(self, x: Num, label: str) -> Num:
-        """A free wire that an honest witness sets to 1/x, or to 0 for x = 0.  Constrains nothing."""
+        """A free wire that an honest witness sets to 1/x, or to 0 for x = 0."""
         return self._computed_wire(Op.INVERSE, x.terms, {}, label)
+
+    def scratch(self, hint: Num) -> Num:
+        """The hinted wire as a scratch value: it computes other hints, and no row may hold it."""
+        self._scratch.update(hint.terms)
+        return hint
 
     def boolean(self, x: Num, position: int, label: str) -> Bit:
         """A wire that is 0 or 1 and that an honest witness sets to bit `position` of x.  Cost: 1 row in both systems."""
@@ -135,6 +165,19 @@ class Builder:
             self._fifths[key] = _Fifth(x.terms, next(iter(out.terms)), len(self._rows), self._origin(f"{label}: x^5"))
         return self._num(self._fifths[key].out)
 
+    # Rows of one system alone -----------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def only(self, system: System) -> Iterator[None]:
+        """Rows and equations made inside belong to one of the systems; what is stated so must be stated in the other one too."""
+        if self._system is not None:
+            raise CircuitError("only", f"already inside {self._system}; the two systems do not nest")
+        self._system = system
+        try:
+            yield
+        finally:
+            self._system = None
+
     # Scopes and the finished trace ------------------------------------------------------------------------------------------
 
     @contextmanager
@@ -157,6 +200,7 @@ class Builder:
             self._name,
             self._public,
             self._secret,
+            frozenset(self._scratch),
             tuple(self._wire_names),
             tuple(self._instructions),
             tuple(self._rows),
@@ -172,9 +216,11 @@ class Builder:
         self._wire_names.append(name)
         return len(self._wire_names) - 1
 
-    def _computed_wire(self, op: Op, x: Terms, y: Terms, label: str, immediate: int = 0) -> Num:
+    def _computed_wire(
+        self, op: Op, x: Terms, y: Terms, label: str, immediate: int = 0, condition: Terms | None = None
+    ) -> Num:
         wire = self._wire(self._fresh_name(label))
-        self._instructions.append(Instruction(wire, op, x, y, immediate))
+        self._instructions.append(Instruction(wire, op, x, y, immediate, condition))
         return self._num(wire)
 
     def _fresh_name(self, label: str) -> str:
@@ -184,7 +230,17 @@ class Builder:
         return f"{name}#{count}" if count else name
 
     def _row(self, a: Terms, b: Terms, c: Terms, label: str) -> None:
-        self._rows.append(Row(a, b, c, self._origin(label)))
+        self._refuse_scratch(label, a, b, c)
+        self._rows.append(Row(a, b, c, self._origin(label), self._system))
+
+    def _refuse_scratch(self, label: str, *sides: Terms) -> None:
+        if not self._scratch:
+            return
+        for side in sides:
+            for wire in self._scratch.intersection(side):
+                raise CircuitError(
+                    label, f"holds the scratch value {self._wire_names[wire]}; constrain a wire of its own"
+                )
 
     def _scope(self) -> str:
         return "/".join(self._scopes)
@@ -213,9 +269,7 @@ class Builder:
         return 0
 
     def _is_read(self, wire: int) -> bool:
-        return any(wire in i.x or wire in i.y for i in self._instructions) or any(
-            wire in terms for terms in self._constrained()
-        )
+        return any(wire in i.reads() for i in self._instructions) or any(wire in terms for terms in self._constrained())
 
     def _constrained(self) -> Iterator[Terms]:
         for row in self._rows:
@@ -234,7 +288,7 @@ class Builder:
         for terms in self._constrained():
             used.update(terms.keys())
         for instruction in self._instructions:
-            used.update({*instruction.x, *instruction.y})
+            used.update(instruction.reads())
         for fifth in reversed(self._fifths.values()):
             if any(used[w] > 1 for w in fifth.x if w != ONE):
                 self._rows[fifth.position : fifth.position] = self._fifth_rows(fifth)
@@ -243,9 +297,9 @@ class Builder:
         square, fourth = (self._wire(f"{self._wire_names[fifth.out]}.{part}") for part in ("square", "fourth"))
         x, at = fifth.x, next(i for i, instruction in enumerate(self._instructions) if instruction.wire == fifth.out)
         self._instructions[at : at + 1] = [
-            Instruction(square, Op.PRODUCT, x, x, 0),
-            Instruction(fourth, Op.PRODUCT, {square: 1}, {square: 1}, 0),
-            Instruction(fifth.out, Op.PRODUCT, {fourth: 1}, x, 0),
+            Instruction(square, Op.PRODUCT, x, x),
+            Instruction(fourth, Op.PRODUCT, {square: 1}, {square: 1}),
+            Instruction(fifth.out, Op.PRODUCT, {fourth: 1}, x),
         ]
         return [
             Row(x, x, {square: 1}, fifth.origin),
@@ -256,6 +310,7 @@ class Builder:
     def _refuse_loose_wires(self) -> None:
         reached = {wire for terms in self._constrained() for wire in terms}
         reached |= {w for f in self._fifths.values() for w in f.x}
+        reached |= {w for i in self._instructions for w in i.reads() if w in self._scratch}
         for wire, name in enumerate(self._wire_names):
             if wire != ONE and wire not in reached:
                 kind = "public input" if wire <= len(self._public) else "wire"

@@ -7,6 +7,7 @@ Sound because the equations are equivalences of linear algebra: a witness of the
 way, and then satisfies every row and every equation of the trace; and conversely.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,21 +18,29 @@ from bonsai_verifier.parameters import FR_MODULUS as R
 from ..errors import CircuitError
 from ..r1cs.linear import ONE, Terms, added, combined, is_constant, scaled
 from ..r1cs.system import R1CS, Origins, SparseRows
-from .trace import Equation, Origin, Row, Trace
+from .trace import Equation, Origin, Row, System, Trace
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Eliminated:
-    """The R1CS, and for each of its wires the wire of the trace that it was: traced (n_wires,) int32."""
+    """The rows, and for each of their wires the wire of the trace that it was: traced (n_wires,) int32.
+
+    solved: the eliminated wires of the trace, as combinations of its other wires.
+    """
 
     system: R1CS
     traced: NDArray[np.int32]
+    solved: Mapping[int, Terms]
 
 
-def to_r1cs(trace: Trace) -> Eliminated:
-    """The constraint system of a trace.  Raises CircuitError for equations that contradict each other."""
-    substitution, kept = _solve(trace)
-    rows = [*trace.rows, *(Row(added(e.left, scaled(e.right, -1)), {ONE: 1}, {}, e.origin) for e in kept)]
+def to_r1cs(trace: Trace, which: System = System.R1CS) -> Eliminated:
+    """The rows a b = c of a trace that belong to one system: the R1CS itself, or what is lowered to the square system.
+
+    Raises CircuitError for equations that contradict each other.
+    """
+    substitution, kept = _solve(trace, [e for e in trace.equations if e.system in (None, which)])
+    rows = [r for r in trace.rows if r.system in (None, which)]
+    rows += [Row(added(e.left, scaled(e.right, -1)), {ONE: 1}, {}, e.origin) for e in kept]
     rows = [
         Row(_substituted(r.a, substitution), _substituted(r.b, substitution), _substituted(r.c, substitution), r.origin)
         for r in rows
@@ -53,7 +62,7 @@ def to_r1cs(trace: Trace) -> Eliminated:
         tuple(trace.wire_names[w] for w in traced),
         origins_of([r.origin for r in rows]),
     )
-    return Eliminated(system, np.array(traced, np.int32))
+    return Eliminated(system, np.array(traced, np.int32), substitution)
 
 
 def traced_system(trace: Trace) -> R1CS:
@@ -88,13 +97,14 @@ def origins_of(origins: list[Origin]) -> Origins:
     )
 
 
-def _solve(trace: Trace) -> tuple[dict[int, Terms], list[Equation]]:
+def _solve(trace: Trace, equations: Sequence[Equation]) -> tuple[dict[int, Terms], list[Equation]]:
     """Each eliminated wire as a combination of wires that stay, and the equations that eliminate none."""
     inputs = set(trace.secret.values())
     n_fixed = 1 + len(trace.public)
     solved: dict[int, Terms] = {}
+    users: dict[int, set[int]] = {}  # wire that stays -> the solved wires whose expression has it
     kept: list[Equation] = []
-    for equation in trace.equations:
+    for equation in equations:
         terms = _substituted(added(equation.left, scaled(equation.right, -1)), solved)
         private = [w for w in terms if w >= n_fixed]
         if not terms:
@@ -110,8 +120,13 @@ def _solve(trace: Trace) -> tuple[dict[int, Terms], list[Equation]]:
         pivot = max([w for w in private if w in inputs] or private)
         factor = -pow(terms[pivot], -1, R)
         expression = {w: c * factor % R for w, c in terms.items() if w != pivot}
-        solved = {w: _substituted(x, {pivot: expression}) for w, x in solved.items()}
+        for user in users.pop(pivot, ()):
+            solved[user] = _substituted(solved[user], {pivot: expression})
+            for w in expression:
+                users.setdefault(w, set()).add(user)
         solved[pivot] = expression
+        for w in expression:
+            users.setdefault(w, set()).add(pivot)
     return solved, kept
 
 

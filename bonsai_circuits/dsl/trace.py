@@ -1,7 +1,7 @@
 """What a circuit description leaves behind: wires, rows, linear equations, and the instructions that compute each wire."""
 
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 
 from ..r1cs.linear import Terms
 
@@ -12,9 +12,10 @@ class Op(IntEnum):
     LINEAR     x
     PRODUCT    x y
     BIT        bit `immediate` of x, taken as an integer in [0, r)
-    FIFTH      x^5
+    FIFTH      x^5 + y
     INVERSE    1/x, and 0 for x = 0
     DEFAULT    x, unless the caller supplied the value of this public input
+    SELECT     x if `condition` is not 0, else y
     """
 
     LINEAR = 0
@@ -23,17 +24,30 @@ class Op(IntEnum):
     FIFTH = 3
     INVERSE = 4
     DEFAULT = 5
+    SELECT = 6
+
+
+class System(StrEnum):
+    """The two systems that one description yields."""
+
+    R1CS = "r1cs"
+    SQUARE = "square"
 
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """wire := op(x, y, immediate)."""
+    """wire := op(x, y, immediate or condition)."""
 
     wire: int
     op: Op
     x: Terms
     y: Terms
-    immediate: int
+    immediate: int = 0
+    condition: Terms | None = None
+
+    def reads(self) -> set[int]:
+        """The wires that it needs."""
+        return {*self.x, *self.y, *(self.condition or ())}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +64,13 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """a b = c."""
+    """a b = c, in one of the systems or (None) in both."""
 
     a: Terms
     b: Terms
     c: Terms
     origin: Origin
+    system: System | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +80,7 @@ class Equation:
     left: Terms
     right: Terms
     origin: Origin
+    system: System | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +89,13 @@ class Trace:
 
     Wire 0 is the constant one, wires 1 .. len(public) the public inputs, the rest private in order of creation.
     `secret` maps the name of each private input to its wire; every other private wire is the target of one instruction.
+    Wires in `scratch` serve to compute others and stand in no row.
     """
 
     name: str
     public: tuple[str, ...]
     secret: dict[str, int]
+    scratch: frozenset[int]
     wire_names: tuple[str, ...]
     instructions: tuple[Instruction, ...]
     rows: tuple[Row, ...]

@@ -3,11 +3,21 @@
 import numpy as np
 
 from bonsai_verifier.kernels.cache import inner, kernel
-from bonsai_verifier.kernels.fr import FR_BYTES, fr_add, fr_copy, fr_from_mont, fr_inv, fr_mul, fr_one, fr_zero
+from bonsai_verifier.kernels.fr import (
+    FR_BYTES,
+    fr_add,
+    fr_copy,
+    fr_from_mont,
+    fr_inv,
+    fr_is_zero,
+    fr_mul,
+    fr_one,
+    fr_zero,
+)
 from bonsai_verifier.kernels.limbs import load_word, stack
 
 # The numbers of dsl.trace.Op; tests hold the two lists against each other.
-LINEAR, PRODUCT, BIT, FIFTH, INVERSE, DEFAULT = 0, 1, 2, 3, 4, 5
+LINEAR, PRODUCT, BIT, FIFTH, INVERSE, DEFAULT, SELECT = 0, 1, 2, 3, 4, 5, 6
 _ONE_BIT = np.uint64(1)
 _NO_BIT = np.uint64(0)
 
@@ -23,41 +33,50 @@ def _linear(d, k, start, register, coeff, registers):
 
 
 @kernel
-def run_tape(registers, op, target, x, y, immediate, start, register, coeff, given):
+def run_tape(registers, code, start, register, coeff, given):
     """Executes every instruction in order.
 
-    In/Out: registers (n, 4) Montgomery, with 1 in register 0 and the inputs in theirs.  In: op, target, x, y, immediate (m,) int32;
-    combinations start (k + 1,) int64, register (nnz,) int32, coeff (nnz, 4) Montgomery; given (n,) bool, inputs that the caller supplied.
+    In/Out: registers (n, 4) Montgomery, with 1 in register 0 and the inputs in theirs.  In: code (m, 5) int32, rows (op, target, x, y,
+    immediate); combinations start (k + 1,) int64, register (nnz,) int32, coeff (nnz, 4) Montgomery; given (n,) bool, inputs that the
+    caller supplied.
     """
-    base, coeffs = registers.ctypes.data, coeff.ctypes.data
+    base, coeffs = np.int64(registers.ctypes.data), np.int64(coeff.ctypes.data)
     u, v, w = stack(4), stack(4), stack(4)
-    for i in range(op.shape[0]):
-        code, d = op[i], base + FR_BYTES * np.int64(target[i])
-        if code == DEFAULT:
-            if not given[target[i]]:
-                _linear(u, x[i], start, register, coeffs, base)
+    for i in range(code.shape[0]):
+        op, target, x, y, immediate = code[i, 0], code[i, 1], code[i, 2], code[i, 3], code[i, 4]
+        d = base + FR_BYTES * np.int64(target)
+        if op == DEFAULT:
+            if not given[target]:
+                _linear(u, x, start, register, coeffs, base)
                 fr_copy(d, u)
             continue
-        _linear(u, x[i], start, register, coeffs, base)
-        if code == LINEAR:
+        if op == SELECT:
+            _linear(u, immediate, start, register, coeffs, base)
+            _linear(v, y if fr_is_zero(u) else x, start, register, coeffs, base)
+            fr_copy(d, v)
+            continue
+        _linear(u, x, start, register, coeffs, base)
+        if op == LINEAR:
             fr_copy(d, u)
-        elif code == PRODUCT:
-            if x[i] == y[i]:
+        elif op == PRODUCT:
+            if x == y:
                 fr_mul(d, u, u)
             else:
-                _linear(v, y[i], start, register, coeffs, base)
+                _linear(v, y, start, register, coeffs, base)
                 fr_mul(d, u, v)
-        elif code == BIT:
+        elif op == BIT:
             fr_from_mont(v, u)
-            position = np.int64(immediate[i])
+            position = np.int64(immediate)
             word = load_word(v + 8 * (position >> 6))
             if (word >> np.uint64(position & 63)) & _ONE_BIT != _NO_BIT:
                 fr_one(d)
             else:
                 fr_zero(d)
-        elif code == FIFTH:
+        elif op == FIFTH:
             fr_mul(v, u, u)
             fr_mul(w, v, v)
-            fr_mul(d, w, u)
-        elif code == INVERSE:
+            fr_mul(v, w, u)
+            _linear(u, y, start, register, coeffs, base)
+            fr_add(d, v, u)
+        elif op == INVERSE:
             fr_inv(d, u)

@@ -35,7 +35,22 @@ def parse_inputs(data: bytes, source: str) -> dict[str, int]:
         content = parse_json(data)
     except ValueError as e:
         raise InputError(source, f'expected a JSON object such as {{"fee": "10"}}, found: {e}') from e
-    return {name: _value(name, value) for name, value in content.items()}
+    return flatten_inputs(content)
+
+
+def flatten_inputs(content: Mapping[str, Any]) -> dict[str, int]:
+    """Values by name; an element of a list gets the list's name and its index: path[2][0].  Raises InputError, naming the value."""
+    values: dict[str, int] = {}
+    pending = list(reversed(content.items()))
+    while pending:
+        name, value = pending.pop()
+        if isinstance(value, list):
+            pending += [(f"{name}[{i}]", value[i]) for i in reversed(range(len(value)))]
+        elif name in values:
+            raise InputError(name, "stands twice, as a name and as an element of a list")
+        else:
+            values[name] = _value(name, value)
+    return values
 
 
 def select_inputs(values: Mapping[str, int], required: Iterable[str], optional: Iterable[str]) -> dict[str, int]:

@@ -54,12 +54,12 @@ def run(tape: Tape, inputs: Mapping[str, int]) -> Witness:
     where = [0, *(tape.inputs[name] for name in values)]
     registers[where] = fr_from_ints([1, *values.values()])
     given[where] = True
-    _execute(tape, registers, given, slice(None))
+    _execute(tape, registers, given, tape.code)
     return Witness(tape, registers, True)
 
 
 def run_from_r1cs(tape: Tape, z: NDArray[np.uint64]) -> Witness:
-    """The witness whose R1CS wires are z, (n_wires, 4) Montgomery: only the helpers of the square system are computed.
+    """The witness whose R1CS wires are z, (n_wires, 4) Montgomery: only what the square system has besides is computed.
 
     Raises InputError: another number of wires, or a wire 0 that is not one.
     """
@@ -69,13 +69,9 @@ def run_from_r1cs(tape: Tape, z: NDArray[np.uint64]) -> Witness:
         raise InputError("assignment", "wire 0 is the constant and must be 1")
     registers = np.zeros((tape.n_registers, 4), np.uint64)
     registers[tape.r1cs] = z
-    helpers = tape.target >= tape.n_traced
-    _execute(tape, registers, np.zeros(tape.n_registers, np.bool_), helpers)
+    _execute(tape, registers, np.zeros(tape.n_registers, np.bool_), tape.extension)
     return Witness(tape, registers, False)
 
 
-def _execute(
-    tape: Tape, registers: NDArray[np.uint64], given: NDArray[np.bool_], which: slice | NDArray[np.bool_]
-) -> None:
-    code = [column[which] for column in (tape.op, tape.target, tape.x, tape.y, tape.immediate)]
-    run_tape(registers, *code, tape.start, tape.register, tape.coeff, given)
+def _execute(tape: Tape, registers: NDArray[np.uint64], given: NDArray[np.bool_], code: NDArray[np.int32]) -> None:
+    run_tape(registers, code, tape.start, tape.register, tape.coeff, given)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..artifacts.sections import open_sections, write_sections
+from ..dsl.trace import Op
 from ..errors import FileDamaged
 
 KIND = "tape"
@@ -20,8 +21,8 @@ KIND = "tape"
 class Tape:
     """The program of the circuit with this digest; the first n_traced registers are the trace's wires, the others helpers.
 
-    op, target, x, y, immediate (m,) int32: register target := op(combination x, combination y, immediate).
-
+    code (m, 5) int32: rows (op, target, x, y, immediate), register target := op(combination x, combination y, immediate);
+    extension (e, 5) int32: what computes the square system's registers from those of the R1CS alone.
     start (k + 1,) int64, register (nnz,) int32, coeff (nnz, 4) uint64 Montgomery: the combinations.
     inputs: name -> register of each input, public ones first; computed: public inputs that may be left out.
     r1cs, square: the register of each wire of the two systems.
@@ -33,11 +34,8 @@ class Tape:
     n_public: int
     inputs: dict[str, int]
     computed: frozenset[str]
-    op: NDArray[np.int32]
-    target: NDArray[np.int32]
-    x: NDArray[np.int32]
-    y: NDArray[np.int32]
-    immediate: NDArray[np.int32]
+    code: NDArray[np.int32]
+    extension: NDArray[np.int32]
     start: NDArray[np.int64]
     register: NDArray[np.int32]
     coeff: NDArray[np.uint64]
@@ -54,9 +52,13 @@ class Tape:
 
 
 _ARRAYS: dict[str, tuple[str, tuple[int | None, ...]]] = {
-    **dict.fromkeys(("op", "target", "x", "y", "immediate", "register", "r1cs", "square"), ("<i4", (None,))),
+    "code": ("<i4", (None, 5)),
+    "extension": ("<i4", (None, 5)),
     "start": ("<i8", (None,)),
+    "register": ("<i4", (None,)),
     "coeff": ("<u8", (None, 4)),
+    "r1cs": ("<i4", (None,)),
+    "square": ("<i4", (None,)),
 }
 
 
@@ -88,11 +90,8 @@ def open_tape(path: Path) -> Tape:
             n_public=int(meta["n_public"]),
             inputs=inputs,
             computed=computed,
-            op=arrays["op"],
-            target=arrays["target"],
-            x=arrays["x"],
-            y=arrays["y"],
-            immediate=arrays["immediate"],
+            code=arrays["code"],
+            extension=arrays["extension"],
             start=arrays["start"],
             register=arrays["register"],
             coeff=arrays["coeff"],
@@ -103,15 +102,10 @@ def open_tape(path: Path) -> Tape:
         raise FileDamaged(str(path), "the section meta does not describe a tape; compile the circuit again") from e
     n, k = tape.n_registers, len(tape.start) - 1
     in_range = (
-        _all_within(tape.target, n)
-        and _all_within(tape.register, n)
-        and _all_within(tape.r1cs, n)
-        and _all_within(tape.square, n)
-        and _all_within(tape.x, k)
-        and _all_within(tape.y, k)
-        and _all_within(tape.immediate, 256)
+        all(_all_within(a, n) for a in (tape.register, tape.r1cs, tape.square))
+        and all(_code_within(code, n, k) for code in (tape.code, tape.extension))
         and all(0 <= r < n for r in tape.inputs.values())
-        and len({len(getattr(tape, name)) for name in ("op", "target", "x", "y", "immediate")}) == 1
+        and 0 <= tape.n_public < n
         and tape.start[0] == 0
         and bool(np.all(np.diff(tape.start) >= 0))
         and tape.start[-1] == len(tape.register) == len(tape.coeff)
@@ -119,6 +113,18 @@ def open_tape(path: Path) -> Tape:
     if not in_range:
         raise FileDamaged(str(path), "an index of the tape points outside; compile the circuit again")
     return tape
+
+
+def _code_within(code: NDArray[np.int32], n_registers: int, n_combinations: int) -> bool:
+    op, target, x, y, immediate = code.T
+    selects = op == int(Op.SELECT)
+    return (
+        _all_within(target, n_registers)
+        and _all_within(x, n_combinations)
+        and _all_within(y, n_combinations)
+        and _all_within(immediate[selects], n_combinations)
+        and _all_within(immediate[~selects], 256)
+    )
 
 
 def _all_within(a: NDArray[np.int32], n: int) -> bool:

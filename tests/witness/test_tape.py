@@ -37,7 +37,7 @@ def test_operation_numbers_of_trace_and_kernel_agree() -> None:
 
 
 def test_every_operation_is_used_here() -> None:
-    assert set(CIRCUIT.tape.op.tolist()) == {int(op) for op in Op}
+    assert set(CIRCUIT.tape.code[:, 0].tolist()) == {int(op) for op in Op}
 
 
 @given(elements, elements, elements)
