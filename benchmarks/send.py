@@ -34,13 +34,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         write(Path(folder), build(built_in("send", "poseidon", "wide")))
         circuit = Circuit.open(Path(folder))
-        circuit.setup_for_development()
+        circuit.make_development_keys()
         _measure(circuit)
 
 
 def _measure(circuit: Circuit) -> None:
     inputs = read_inputs(min(PAYMENTS.glob("*send*.json")))
-    tape, key, square = circuit.tape(), circuit.proving_key(), circuit.square()
+    tape, key, square = circuit.tape, circuit.proving_key(), circuit.square
     vk = decode_verifying_key(encode_verifying_key(key.verifying_key), allow_development=True)
     witness = circuit.witness(inputs)
     public = [witness.public()[name] for name in tape.public]

@@ -1,25 +1,27 @@
-"""The arrows as calls: relation -> trace -> R1CS -> Square R1CS -> tape, and the folder that keeps them.
+"""The arrows as calls: relation -> trace -> R1CS -> Square R1CS -> tape, in memory and in the folder that keeps them.
 
-compiled = build(send_poseidon)                     describe, eliminate, lower, check, compile the tape
-write(Path("compiled/send-poseidon"), compiled)
-circuit = Circuit.open(Path("compiled/send-poseidon"))
-witness = circuit.witness({"A": 7, "fee": 10, ...})
-failed = circuit.failures(witness)                  [] if it satisfies every row
-key = circuit.setup_for_development()
-proof = circuit.prove(key, witness)                 128 bytes
+compiled = build(card.trace("card"))                describe, eliminate, lower, check, compile the tape
+witness = compiled.witness({"minimum": 18, ...})
+failed = compiled.failures(witness)                 [] if it satisfies every row
+key = compiled.setup_for_development()
+proof = compiled.prove(key, witness)                128 bytes
+
+write(Path("compiled/card"), compiled)              and with files in a folder:
+circuit = Circuit.open(Path("compiled/card"))       the same calls, each part mapped when it is needed
+circuit.make_development_keys()
 """
 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bonsai_verifier.field import fr_from_canonical
 from bonsai_verifier.parameters import CONTEXT_BYTES
 from bonsai_verifier.wire import VerifyingKey, decode_verifying_key, encode_verifying_key
 
@@ -27,17 +29,17 @@ from .artifacts.atomic import write_atomic
 from .artifacts.manifest import verify_manifest, write_manifest
 from .dsl.elimination import to_r1cs, traced_system
 from .dsl.trace import System, Trace
-from .errors import BonsaiError, CircuitMismatch, FileDamaged, Unsatisfied
+from .errors import BonsaiError, CircuitMismatch, FileDamaged, InputError, Unsatisfied
 from .keys.domain import smallest_domain
 from .keys.proving_key import ProvingKey, read_proving_key, write_proving_key
 from .keys.setup import development_setup
 from .lowering.check import check_lowering
-from .lowering.square import lower
+from .lowering.square import Lowered, lower
 from .prover import pari
 from .r1cs.diagnose import FailedRow, failed_rows
 from .r1cs.system import R1CS, SquareR1CS
 from .r1cs.system_file import circuit_digest, open_r1cs, open_square, write_r1cs, write_square
-from .relations.builtin import BuiltIn
+from .relations.builtin import NO_HASH, NO_TREE, BuiltIn
 from .witness.compiler import compile_tape
 from .witness.runner import Witness, run, run_from_r1cs
 from .witness.tape import Tape, open_tape, write_tape
@@ -53,17 +55,6 @@ PROVING_KEY = "proving.key"
 VERIFYING_KEY = "verifying.key"
 _REPORTED_ROWS = 3  # of an unsatisfied witness; `check` shows more
 _SYNTHESIS_ROOMS = ("dsl", "gadgets", "lowering", "native", "r1cs", "relations", "witness")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Compiled:
-    """Everything that synthesis makes of one circuit."""
-
-    about: "About"
-    traced: R1CS
-    r1cs: R1CS
-    square: SquareR1CS
-    tape: Tape
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,23 +94,101 @@ class About:
             raise FileDamaged(str(path), "does not describe a circuit; compile it again") from e
 
 
-def build(circuit: BuiltIn) -> Compiled:
-    """Describes a built-in circuit and carries it through every arrow."""
-    return build_from_trace(circuit.trace(), circuit.name, circuit.relation, circuit.hash, circuit.tree)
+class _Operations:
+    """What can be done with a circuit, wherever its parts are."""
+
+    about: About
+    traced: R1CS  # the rows and linear equations as they were written, over the registers of the tape
+    r1cs: R1CS
+    square: SquareR1CS
+    tape: Tape
+
+    def witness(self, inputs: Mapping[str, int]) -> Witness:
+        """The values of all wires; public inputs that the circuit computes may be left out.  Raises InputError."""
+        return run(self.tape, inputs)
+
+    def witness_from_r1cs(self, z: NDArray[np.uint64]) -> Witness:
+        """The same from an assignment of the R1CS, (n_wires, 4) Montgomery: whatever it is, right or wrong.  Raises InputError."""
+        return run_from_r1cs(self.tape, z)
+
+    def forged(self, witness: Witness, wire: str, value: int) -> Witness:
+        """The witness with one wire of the trace overwritten: for tests that a circuit refuses it.  Raises InputError."""
+        names = self.traced.wire_names
+        if wire not in names:
+            raise InputError("wire", f"there is no wire {wire}; `traced.wire_names` lists them")
+        return witness.replaced(names.index(wire), value)
+
+    def failures(self, witness: Witness, limit: int = 10) -> list[FailedRow]:
+        """The rows and equations that the witness breaks; empty if it satisfies the circuit."""
+        if witness.from_inputs:
+            return failed_rows(self.traced, witness.registers[: self.traced.n_wires], limit)
+        return failed_rows(self.r1cs, witness.r1cs(), limit)
+
+    def setup_for_development(self) -> ProvingKey:
+        """Keys from trapdoors that this process draws and forgets: for trying out, never for real use."""
+        return development_setup(self.square, self.about.digest)
+
+    def prove(
+        self,
+        key: ProvingKey,
+        witness: Witness,
+        context: bytes = bytes(CONTEXT_BYTES),
+        timings: dict[str, float] | None = None,
+    ) -> bytes:
+        """128 bytes.  Raises Unsatisfied with the reports of the first broken rows."""
+        if failed := self.failures(witness, limit=_REPORTED_ROWS):
+            raise Unsatisfied("witness", "\n".join(["does not satisfy the circuit", *(row.report() for row in failed)]))
+        return pari.prove(key, self.square, witness.square(), context, timings=timings)
+
+    def counts(self) -> dict[str, Any]:
+        """What the systems have: {relation, hash, tree, r1cs, sr1cs, public, witness, domain}."""
+        r1cs, square = self.r1cs, self.square
+        return {
+            "relation": self.about.relation,
+            "hash": self.about.hash,
+            "tree": self.about.tree,
+            "r1cs": r1cs.n_rows,
+            "sr1cs": square.n_rows,
+            "public": len(r1cs.public),
+            "witness": r1cs.n_wires - len(r1cs.public) - 1,
+            "domain": smallest_domain(square.n_rows).size,
+        }
 
 
-def build_from_trace(trace: Trace, name: str, relation: str, hash_name: str, tree: str) -> Compiled:
-    """Any trace through every arrow; the lowering is checked at a random point before it is used."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Compiled(_Operations):
+    """Everything that synthesis makes of one circuit, in memory.  lowered: how the square rows came about."""
+
+    about: About
+    traced: R1CS
+    r1cs: R1CS
+    square: SquareR1CS
+    tape: Tape
+    lowered: Lowered = field(repr=False)
+
+
+def build(circuit: Trace | BuiltIn) -> Compiled:
+    """Carries a description through every arrow; the lowering is checked at a random point before it is used.
+
+    Raises CircuitError: a description that cannot be built.
+    """
+    if isinstance(circuit, Trace):
+        return _build(circuit, circuit.name, circuit.name, NO_HASH, NO_TREE)
+    return _build(circuit.trace(), circuit.name, circuit.relation, circuit.hash, circuit.tree)
+
+
+def _build(trace: Trace, name: str, relation: str, hash_name: str, tree: str) -> Compiled:
     eliminated, squared = to_r1cs(trace, System.R1CS), to_r1cs(trace, System.SQUARE)
     lowered = lower(squared.system)
     check_lowering(squared.system, lowered)
     digest = circuit_digest(lowered.system)
     return Compiled(
-        About(name, relation, hash_name, tree, digest, source_digest()),
-        traced_system(trace),
-        eliminated.system,
-        lowered.system,
-        compile_tape(trace, eliminated, squared, lowered, digest),
+        about=About(name, relation, hash_name, tree, digest, source_digest()),
+        traced=traced_system(trace),
+        r1cs=eliminated.system,
+        square=lowered.system,
+        tape=compile_tape(trace, eliminated, squared, lowered, digest),
+        lowered=lowered,
     )
 
 
@@ -153,9 +222,9 @@ def source_digest() -> str:
     return h.hexdigest()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Circuit:
-    """A compiled circuit in its folder; each part is read when it is asked for, and belongs to `about.digest` or is refused."""
+@dataclass(frozen=True, eq=False)
+class Circuit(_Operations):
+    """A compiled circuit in its folder; each part is mapped when it is needed, and belongs to `about.digest` or is refused."""
 
     folder: Path
     about: About
@@ -166,43 +235,31 @@ class Circuit:
         verify_manifest(folder, ["circuit"])
         return cls(folder, _about(folder))
 
-    def traced(self) -> R1CS:
-        """The rows and linear equations as they were written, over the registers of the tape: for diagnosis."""
+    @cached_property
+    def traced(self) -> R1CS:  # type: ignore[override]  # an attribute there, read when needed here
         return open_r1cs(self.folder / FILES["traced"])
 
-    def r1cs(self) -> R1CS:
+    @cached_property
+    def r1cs(self) -> R1CS:  # type: ignore[override]
         return open_r1cs(self.folder / FILES["r1cs"])
 
-    def square(self) -> SquareR1CS:
+    @cached_property
+    def square(self) -> SquareR1CS:  # type: ignore[override]
         """Raises CircuitMismatch: the square system is not the one that the circuit's digest names."""
         square = open_square(self.folder / FILES["square"])
         self._require_digest(FILES["square"], circuit_digest(square))
         return square
 
-    def tape(self) -> Tape:
+    @cached_property
+    def tape(self) -> Tape:  # type: ignore[override]
         """Raises CircuitMismatch: the tape was compiled for another system."""
         tape = open_tape(self.folder / FILES["tape"])
         self._require_digest(FILES["tape"], tape.circuit_digest)
         return tape
 
-    def witness(self, inputs: Mapping[str, int]) -> Witness:
-        """The values of all wires; public inputs that the circuit computes may be left out.  Raises InputError."""
-        return run(self.tape(), inputs)
-
-    def witness_from_r1cs(self, z: NDArray[np.uint64]) -> Witness:
-        """The same from an assignment of the R1CS, (n_wires, 4) canonical: whatever it is, right or wrong.  Raises InputError."""
-        return run_from_r1cs(self.tape(), fr_from_canonical(z))
-
-    def failures(self, witness: Witness, limit: int = 10) -> list[FailedRow]:
-        """The rows and equations that the witness breaks; empty if it satisfies the circuit."""
-        if witness.from_inputs:
-            traced = self.traced()
-            return failed_rows(traced, witness.registers[: traced.n_wires], limit)
-        return failed_rows(self.r1cs(), witness.r1cs(), limit)
-
-    def setup_for_development(self) -> ProvingKey:
-        """Makes keys from trapdoors that this process draws and forgets, and writes both: never for real use."""
-        key = development_setup(self.square(), self.about.digest)
+    def make_development_keys(self) -> ProvingKey:
+        """As setup_for_development, and both keys are written into the folder."""
+        key = self.setup_for_development()
         write_proving_key(self.folder / PROVING_KEY, key)
         write_atomic(self.folder / VERIFYING_KEY, encode_verifying_key(key.verifying_key))
         return key
@@ -219,35 +276,9 @@ class Circuit:
         """Raises FileDamaged: there is none, or it is damaged; CircuitMismatch: it is of another circuit."""
         return read_proving_key(self.folder / PROVING_KEY, self.about.digest)
 
-    def public_names(self) -> tuple[str, ...]:
-        """The public inputs in their order."""
-        return self.tape().public
-
-    def prove(
-        self,
-        key: ProvingKey,
-        witness: Witness,
-        context: bytes = bytes(CONTEXT_BYTES),
-        timings: dict[str, float] | None = None,
-    ) -> bytes:
-        """128 bytes.  Raises Unsatisfied with the reports of the first broken rows."""
-        if failed := self.failures(witness, limit=_REPORTED_ROWS):
-            raise Unsatisfied("witness", "\n".join(["does not satisfy the circuit", *(row.report() for row in failed)]))
-        return pari.prove(key, self.square(), witness.square(), context, timings=timings)
-
-    def counts(self) -> dict[str, Any]:
-        """What the compiled systems have: {relation, hash, tree, r1cs, sr1cs, public, witness, domain}."""
-        r1cs, square = self.r1cs(), self.square()
-        return {
-            "relation": self.about.relation,
-            "hash": self.about.hash,
-            "tree": self.about.tree,
-            "r1cs": r1cs.n_rows,
-            "sr1cs": square.n_rows,
-            "public": len(r1cs.public),
-            "witness": r1cs.n_wires - len(r1cs.public) - 1,
-            "domain": smallest_domain(square.n_rows).size,
-        }
+    def verifying_key(self, allow_development: bool = False) -> VerifyingKey:
+        """Raises FileDamaged: there is none; WireError, KeyRefused, CircuitMismatch: one that must not be used for this circuit."""
+        return read_verifying_key(self.folder / VERIFYING_KEY, self.about.digest, allow_development)
 
     def _require_digest(self, file: str, found: bytes) -> None:
         if found != self.about.digest:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from bonsai_circuits.dsl.builder import Builder
 from bonsai_circuits.dsl.circuit import Relation
-from bonsai_circuits.pipeline import Compiled, build_from_trace
+from bonsai_circuits.pipeline import Compiled, build
 from bonsai_circuits.r1cs.diagnose import FailedRow, failed_rows
 from bonsai_circuits.r1cs.system import R1CS, SquareR1CS
 from bonsai_circuits.witness.runner import Witness, run
@@ -17,7 +17,7 @@ from bonsai_verifier.field import fr_from_ints, fr_to_ints
 
 def compiled(describe: Callable[..., None], *public: str) -> Compiled:
     """The circuit that describe(builder, p, w) states over these public inputs."""
-    return build_from_trace(Relation("test", public, describe).trace("test"), "test", "test", "none", "none")
+    return build(Relation("test", public, describe).trace("test"))
 
 
 def builder(*public: str) -> Builder:

@@ -187,7 +187,7 @@ def provoked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Calla
     """How to get the example of each entry."""
     circuit = card(tmp_path)
     monkeypatch.chdir(tmp_path)
-    key = circuit.setup_for_development()
+    key = circuit.make_development_keys()
     data = (circuit.folder / "verifying.key").read_bytes()
 
     def no_node() -> None:
@@ -433,5 +433,5 @@ def test_the_inverse_of_the_fifth_power_of_a_free_input_is_its_witness() -> None
     z = fr_to_ints(run(SEND.tape, inputs).r1cs())
     constants, e = poseidon_parameters(3).round_constants[0], pow(5, -1, FR_MODULUS - 1)
     for position, name in ((2, "root"), (3, "s")):
-        wire = SEND.r1cs.wire_names.index(f"send/account/poseidon[3]/round0/s-box{position}")
+        wire = SEND.r1cs.wire_names.index(f"send/account/poseidon[3]/round_0/s-box_{position}")
         assert (pow(z[wire], e, FR_MODULUS) - constants[position]) % FR_MODULUS == inputs[name]

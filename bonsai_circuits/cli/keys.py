@@ -22,7 +22,7 @@ def setup(circuit: str, hash_name: str, tree: str, compiled: Path, as_json: bool
     if made:
         with steps(1) as progress:
             progress.start(f"{target.about.name}: keys")
-            target.setup_for_development()
+            target.make_development_keys()
             progress.done()
     warn("these are development keys, made by one party: never verify anything of value with them")
     value = {

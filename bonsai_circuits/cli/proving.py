@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from bonsai_verifier.field import fr_to_canonical
+from bonsai_verifier.field import fr_from_canonical, fr_to_canonical
 from bonsai_verifier.parameters import CONTEXT_BYTES
 
 from ..artifacts.atomic import write_atomic
@@ -165,6 +165,6 @@ def _witness_of(target: Circuit, input_file: Path | None, witness_file: Path | N
         return target.witness(read_inputs(input_file))
     assert witness_file is not None
     try:
-        return target.witness_from_r1cs(read_wtns(witness_file))
+        return target.witness_from_r1cs(fr_from_canonical(read_wtns(witness_file)))
     except OSError as e:
         raise InputError(str(witness_file), f"cannot be read: {e.strerror}") from e

@@ -106,7 +106,7 @@ def _key(target: Circuit, key: Path | None, allow_development: bool) -> Verifyin
 
 def _public(target: Circuit, path: Path) -> list[int]:
     """The public inputs of the circuit, in its order.  Raises InputError: a missing or unknown name."""
-    names = target.public_names()
+    names = target.tape.public
     values = read_inputs(path)
     for name in (*names, *values):
         if name not in values or name not in names:

@@ -17,7 +17,6 @@ from .wires import Bit, Num
 
 _PACKAGE = __name__.partition(".")[0]
 _BUILDER_ROOM = f"{_PACKAGE}.dsl"
-_GADGET_ROOM = f"{_PACKAGE}.gadgets"
 
 
 class Builder:
@@ -224,7 +223,7 @@ class Builder:
         return self._num(wire)
 
     def _fresh_name(self, label: str) -> str:
-        name = re.sub(r"[\s,]", "", f"{self._scope()}/{label}")  # a symbol file holds names between commas, one a line
+        name = re.sub(r"[\s,]", "_", f"{self._scope()}/{label}")  # a symbol file holds names between commas, one a line
         count = self._named.get(name, 0)
         self._named[name] = count + 1
         return f"{name}#{count}" if count else name
@@ -246,18 +245,20 @@ class Builder:
         return "/".join(self._scopes)
 
     def _origin(self, label: str) -> Origin:
-        maker: FrameType | None = None
+        """The line that called the builder, and the line of the relation itself that led there."""
         frame: FrameType | None = sys._getframe(1)
-        while frame is not None:
-            module = frame.f_globals.get("__name__", "")
-            if not module.startswith(_BUILDER_ROOM) and module != "contextlib":
-                maker = maker or frame
-                if not module.startswith(_GADGET_ROOM):
-                    break
+        while frame is not None and _is_builder(frame):
             frame = frame.f_back
-        user = frame or maker
-        if maker is None or user is None:
+        if frame is None:
             return Origin(self._scope(), "", 0, "", 0, label)
+        maker = user = frame
+        outside: FrameType | None = None
+        while frame is not None and not _is_builder(frame):
+            if outside is None and not frame.f_globals.get("__name__", "").startswith(_PACKAGE):
+                outside = frame
+            user, frame = frame, frame.f_back
+        if frame is None:  # not below Relation.trace: a script drives the builder itself
+            user = outside or maker
         return Origin(self._scope(), _file(maker), maker.f_lineno, _file(user), user.f_lineno, label)
 
     def _bare_public(self, x: Num) -> int:
@@ -311,10 +312,14 @@ class Builder:
         reached = {wire for terms in self._constrained() for wire in terms}
         reached |= {w for f in self._fifths.values() for w in f.x}
         reached |= {w for i in self._instructions for w in i.reads() if w in self._scratch}
-        for wire, name in enumerate(self._wire_names):
-            if wire != ONE and wire not in reached:
-                kind = "public input" if wire <= len(self._public) else "wire"
-                raise CircuitError(name, f"this {kind} of {self._name} reaches no row; constrain it or remove it")
+        loose = [wire for wire in range(1, len(self._wire_names)) if wire not in reached]
+        if loose:
+            names = [self._wire_names[wire] for wire in loose]
+            kinds = ["public input" if wire <= len(self._public) else "wire" for wire in loose]
+            more = f"; so do {len(loose) - 1} more: {', '.join(names[1:6])}" if len(loose) > 1 else ""
+            raise CircuitError(
+                names[0], f"this {kinds[0]} of {self._name} reaches no row; constrain it or remove it{more}"
+            )
 
 
 class _Fifth(NamedTuple):
@@ -324,6 +329,12 @@ class _Fifth(NamedTuple):
     out: int
     position: int
     origin: Origin
+
+
+def _is_builder(frame: FrameType) -> bool:
+    """The frame is of this room, or of what its context managers run in."""
+    module = frame.f_globals.get("__name__", "")
+    return module.startswith(_BUILDER_ROOM) or module == "contextlib"
 
 
 def _file(frame: FrameType) -> str:

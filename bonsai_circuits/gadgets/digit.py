@@ -29,8 +29,8 @@ class Digit:
     def one_hot(self) -> list[Bit]:
         """s_j = 1 if the digit is j, else 0.
 
-        Sound because it is built from booleans: s splits by one bit at a time, s b and s - s b, and the last entry is what the bit leaves, so
-        exactly one entry is 1.
+        Sound because it is built from booleans: s splits by one bit at a time into s - s b and s b, the last product being what the bit
+        leaves over, so exactly one entry is 1.
         """
         if self._one_hot is None:
             with self.c.scope("one-hot"):

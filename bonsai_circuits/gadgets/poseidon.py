@@ -29,7 +29,7 @@ def poseidon(c: Builder, inputs: Sequence[Num], tag: int) -> Num:
         with c.scope("round 0"):
             lifted = [
                 c.fifth_power(x + k, f"s-box {j}")
-                for j, (x, k) in enumerate(zip(inputs, entry_constants(p), strict=True))
+                for j, (x, k) in enumerate(zip(inputs, entry_constants(p), strict=True), start=1)
             ]
         return poseidon_lifted(c, lifted, tag)[0]
 

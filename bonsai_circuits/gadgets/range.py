@@ -5,7 +5,7 @@ from ..dsl.wires import Bit, Num, linear
 from ..errors import CircuitError
 
 
-def bits(c: Builder, x: Num, n: int) -> list[Bit]:
+def bits(c: Builder, x: Num, n: int, name: str = "value") -> list[Bit]:
     """x = sum 2^i bit_i, least significant first.  Cost: n rows in both systems (the equation costs none); a constant costs none.
 
     Sound because each bit is 0 or 1, so the sum is an integer in [0, 2^n); for n <= 254 it is below r and no two bit strings give the
@@ -19,10 +19,10 @@ def bits(c: Builder, x: Num, n: int) -> list[Bit]:
         return [Bit.trusted(c.num(value >> i & 1)) for i in range(n)]
     with c.scope(f"bits[{n}]"):
         parts = [c.boolean(x, i, f"bit {i}") for i in range(n)]
-        linear(c, [1 << i for i in range(n)], parts).must_equal(x, f"value is below 2^{n}")
+        linear(c, [1 << i for i in range(n)], parts).must_equal(x, f"{name} is below 2^{n}")
     return parts
 
 
-def in_range(c: Builder, x: Num, n: int) -> None:
-    """0 <= x < 2^n.  Cost: n rows in both systems.  Sound as `bits`."""
-    bits(c, x, n)
+def in_range(c: Builder, x: Num, n: int, name: str = "value") -> None:
+    """0 <= x < 2^n, x being called `name` where it fails.  Cost: n rows in both systems.  Sound as `bits`."""
+    bits(c, x, n, name)

@@ -15,6 +15,7 @@ from .linear import ONE
 from .system import R1CS, SparseRows, SquareR1CS
 
 _SHOWN_TERMS = 4
+_SHOWN_DIGITS = 20  # of a coefficient
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +37,9 @@ class FailedRow:
 
     def report(self, show_values: bool = False) -> str:
         """Several lines for a person; values only if asked for, since they may be secret."""
-        left_value, right_value = map(str, self.values) if show_values else ("(hidden)", "(hidden)")
+        left_value, right_value = map(_signed, self.values) if show_values else ("(hidden)", "(hidden)")
         lines = [
-            f"row {self.row} of {self.scope}: {self.label}",
+            f"{self.scope}: {self.label} (row {self.row})",
             f"  written at  {self.where}"
             + (f", called from {self.user_where}" if self.user_where != self.where else ""),
             f"  left side   {self.left} = {left_value}",
@@ -112,8 +113,14 @@ def _expression(terms: list[tuple[int, int]], names: tuple[str, ...]) -> str:
 
 
 def _term(coeff: int, name: str) -> str:
-    signed = coeff if coeff <= FR_MODULUS // 2 else coeff - FR_MODULUS
-    number = str(signed) if abs(signed) < 2**64 else f"0x{coeff:x}"[:10] + ".."
+    number = _signed(coeff)
+    if len(number) > _SHOWN_DIGITS:
+        number = f"0x{coeff:x}"[:10] + ".."
     if not name:
         return number
-    return name if signed == 1 else f"-{name}" if signed == -1 else f"{number} {name}"
+    return {"1": name, "-1": f"-{name}"}.get(number, f"{number} {name}")
+
+
+def _signed(x: int) -> str:
+    """x, or x - r where that is a small negative number."""
+    return str(x - FR_MODULUS if x > FR_MODULUS - 2**64 else x)

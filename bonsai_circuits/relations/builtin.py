@@ -8,7 +8,7 @@ from ..errors import InputError
 from ..gadgets.suite import PoseidonSuite
 from .send import send
 
-NO_TREE = "none"
+NO_HASH = NO_TREE = "none"  # of a circuit that has none of its own
 
 
 @dataclass(frozen=True, slots=True)

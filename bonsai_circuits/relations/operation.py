@@ -16,12 +16,12 @@ def operation(c: Builder, suite: HashSuite, trees: PoseidonTrees, p: Public, w: 
     Exactly one of the two holds: what is sent and what is received are v (1 - receive) and v receive; the opened receipt's root is compared
     where it is 1, the receiver is nobody where it is 1, and a bit of the nullifier tree is set only where it is 1.  Ranges always hold.
     """
-    receive = bits(c, w.receive, 1)[0]
-    in_range(c, w.v, AMOUNT_BITS)
+    receive = bits(c, w.receive, 1, "receive")[0]
+    in_range(c, w.v, AMOUNT_BITS, "v")
     received = c.product(receive, w.v, "v received")
     sent = w.v - received
     balance = w.b + received - sent - p.fee
-    position = trees.position(c, bits(c, w.pid, POSITION_BITS))
+    position = trees.position(c, bits(c, w.pid, POSITION_BITS, "pid"))
     root, root_new = trees.take_nullifier(c, position, receive)
     suite.nobody_if(c, receive, w.rec)
     p.com.must_equal(suite.account(c, w.b, root, w.s), "com opens to (b, root; s)")
@@ -31,4 +31,4 @@ def operation(c: Builder, suite: HashSuite, trees: PoseidonTrees, p: Public, w: 
     c.must_be_product(
         receive, claimed - p.root_rho, c.num(0), "the receipt (v, sen, A; t_in) stands at pid under root_rho"
     )
-    in_range(c, balance, AMOUNT_BITS)
+    in_range(c, balance, AMOUNT_BITS, "the new balance")

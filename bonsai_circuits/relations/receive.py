@@ -15,7 +15,7 @@ def receive(c: Builder, suite: HashSuite, trees: PoseidonTrees, p: Public, w: Se
     Public: A the account's identifier, com and com_new its commitment before and after, root_rho the root of the receipt tree, fee.
     """
     balance = w.b + w.v - p.fee
-    position = trees.position(c, bits(c, w.pid, POSITION_BITS))
+    position = trees.position(c, bits(c, w.pid, POSITION_BITS, "pid"))
     root, root_new = trees.take_nullifier(c, position, None)
     receipt = suite.receipt(c, w.v, w.sen, p.A, w.t)
     p.com.must_equal(suite.account(c, w.b, root, w.s), "com opens to (b, root; s)")
@@ -25,4 +25,4 @@ def receive(c: Builder, suite: HashSuite, trees: PoseidonTrees, p: Public, w: Se
     p.root_rho.must_equal(
         trees.open_receipt(c, position, receipt), "the receipt (v, sen, A; t) stands at pid under root_rho"
     )
-    in_range(c, balance, AMOUNT_BITS)
+    in_range(c, balance, AMOUNT_BITS, "b + v - fee")

@@ -19,5 +19,5 @@ def send(c: Builder, suite: HashSuite, p: Public, w: Secret) -> None:
     p.com.must_equal(suite.account(c, w.b, w.root, w.s), "com opens to (b, root; s)")
     p.com_new.must_equal(suite.account(c, change, w.root, w.s_new), "com_new opens to (b - v - fee, root; s_new)")
     p.rho.must_equal(suite.receipt(c, w.v, p.A, w.rec, w.t), "rho opens to (v, A, rec; t)")
-    in_range(c, w.v, AMOUNT_BITS)
-    in_range(c, change, AMOUNT_BITS)
+    in_range(c, w.v, AMOUNT_BITS, "v")
+    in_range(c, change, AMOUNT_BITS, "b - v - fee")

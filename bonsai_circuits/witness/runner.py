@@ -38,6 +38,12 @@ class Witness:
         names = self.tape.public
         return dict(zip(names, fr_to_ints(self.registers[1 : 1 + len(names)]), strict=True))
 
+    def replaced(self, register: int, value: int) -> "Witness":
+        """The same with one register overwritten."""
+        registers = self.registers.copy()
+        registers[register] = fr_from_ints([value])[0]
+        return Witness(self.tape, registers, self.from_inputs)
+
     def __reduce__(self) -> str:
         raise TypeError("a witness is secret and is not pickled; run its tape again from the inputs")
 

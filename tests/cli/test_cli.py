@@ -152,7 +152,7 @@ def test_an_unsatisfied_witness_is_not_proved(bonsai: Any, tmp_path: Path) -> No
     out = tmp_path / "no.bin"
     done = bonsai("prove", "--input", changed(tmp_path, v=str(2**64)), "--out", out)
     assert done.code == 1
-    assert "value is below 2^64" in done.err
+    assert "v is below 2^64" in done.err
     assert "bonsai_circuits/relations/send.py:" in done.err
     assert not out.exists()
 
@@ -163,7 +163,8 @@ def test_an_unsatisfied_witness_is_not_proved(bonsai: Any, tmp_path: Path) -> No
         ({"surplus": "1"}, "there is no such input"),
         ({"fee": "x"}, "fee: expected one non-negative integer"),
         ({"fee": 1.5}, "exact integer"),
-        ({"fee": [1]}, "fee: expected one non-negative integer"),
+        ({"fee": [1]}, "fee: this input is missing"),
+        ({"fee": {}}, "fee: expected one non-negative integer"),
         ({"fee": "-1"}, "fee: expected"),
         ({"fee": str(2**255)}, "fee: is not in [0, r)"),
         ({"fee": True}, "fee: expected"),

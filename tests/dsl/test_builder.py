@@ -71,7 +71,7 @@ def test_hinted_wire_without_a_row_is_a_build_error() -> None:
     c = builder("x")
     _ = c.public("x") * c.public("x")
     c.hint_bit(c.public("x"), 0, "loose bit")
-    with pytest.raises(CircuitError, match="loosebit"):
+    with pytest.raises(CircuitError, match="loose_bit"):
         c.finish()
 
 

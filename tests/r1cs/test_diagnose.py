@@ -28,7 +28,7 @@ def test_a_failed_row_names_label_scope_source_and_both_sides() -> None:
     (row,) = failed_rows(CIRCUIT.traced, w.registers[: CIRCUIT.traced.n_wires])
     assert (row.label, row.scope) == ("out is the product and seven", "test/outer")
     assert row.where == row.user_where == f"tests/r1cs/test_diagnose.py:{describe.__code__.co_firstlineno + 2}"
-    assert (row.left, row.right) == ("out", "7 + test/outer/theproduct")
+    assert (row.left, row.right) == ("out", "7 + test/outer/the_product")
     assert row.values == (1, 183)
     assert row.inputs == ("out",)
 

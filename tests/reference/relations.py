@@ -70,7 +70,7 @@ def nullifier_roots(
 ) -> tuple[int, int] | None:
     """The roots before and after, or None if the position is taken already."""
     bitmap = BITMAP_BITS[shape]
-    digits = digits_of(pid >> bitmap, [w for w in WIDTHS[shape]][3 if bitmap else 0 :])
+    digits = digits_of(pid >> bitmap, WIDTHS[shape][3 if bitmap else 0 :])
     bit = 2 ** (pid % 2**bitmap)
     if leaf & bit or leaf >= 2 ** (2**bitmap):
         return None
@@ -90,7 +90,7 @@ def receive_outputs(shape: str, w: Mapping[str, Any]) -> tuple[int, int, int] | 
 
 
 def operation_outputs(shape: str, w: Mapping[str, Any]) -> tuple[int, int, int, int | None] | None:
-    """(com, com_new, rho, root_rho) of R_op, root_rho None where any is accepted; None where the secrets satisfy it for no public inputs."""
+    """(com, com_new, rho, root_rho) of R_op, root_rho None where any will do; None if no public inputs go with these secrets."""
     receive = w["receive"]
     sent, received = (0, w["v"]) if receive else (w["v"], 0)
     balance = (w["b"] + received - sent - w["fee"]) % P

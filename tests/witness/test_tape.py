@@ -25,7 +25,11 @@ def all_operations(c, p, w):  # type: ignore[no-untyped-def]
     c.must_be_product(w.b, inverse, c.num(1), "b has an inverse")
     copy = c.hint_value(3 * w.a + 1, "copy")
     (copy - 1).must_equal(w.a * 3)
-    p.out.must_equal(w.a * w.b + bit + inverse + copy + c.fifth_power(w.free + 2, "lift"))
+    chosen = c.hint_select(bit, w.a, w.b, "chosen")
+    c.must_be_product(bit, w.a - w.b, chosen - w.b, "bit ? a : b")
+    fifth = c.hint_fifth(w.a, w.b, "a^5 + b")
+    (fifth - w.b).must_equal(c.fifth_power(w.a, "a^5"))
+    p.out.must_equal(w.a * w.b + bit + inverse + copy + chosen + fifth + c.fifth_power(w.free + 2, "lift"))
 
 
 CIRCUIT = compiled(all_operations, "out")
@@ -43,7 +47,8 @@ def test_every_operation_is_used_here() -> None:
 @given(elements, elements, elements)
 def test_operations_compute_what_their_names_say(a: int, b: int, free: int) -> None:
     inverse = pow(b, -1, R) if b else 0
-    expected = (a * b + (a >> 200 & 1) + inverse + 3 * a + 1 + pow(free + 2, 5, R)) % R
+    chosen = a if a >> 200 & 1 else b
+    expected = (a * b + (a >> 200 & 1) + inverse + 3 * a + 1 + chosen + pow(a, 5, R) + b + pow(free + 2, 5, R)) % R
     w = run(CIRCUIT.tape, {"a": a, "b": b, "free": free})
     assert w.public() == {"out": expected}
 
@@ -105,14 +110,20 @@ def test_a_tape_survives_its_file(tmp_path: Path) -> None:
     assert again.computed == CIRCUIT.tape.computed
 
 
-@pytest.mark.parametrize("name", ["target", "x", "y", "register", "r1cs", "square", "immediate"])
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        *((name, (0,)) for name in ("register", "r1cs", "square")),
+        *((code, (0, column)) for code in ("code", "extension") for column in (1, 2, 3, 4)),
+    ],
+)
 @pytest.mark.parametrize("value", [-1, 2**31 - 1])
-def test_an_index_outside_is_refused(tmp_path: Path, name: str, value: int) -> None:
+def test_an_index_outside_is_refused(tmp_path: Path, name: str, place: tuple[int, ...], value: int) -> None:
     """A file whose digests are right but whose indices are not: the kernel checks no bounds, so opening must."""
     write_tape(tmp_path / "tape", CIRCUIT.tape)
     sections = open_sections(tmp_path / "tape", KIND)
     contents = {key: sections.json(key) if key == "meta" else sections.array(key).copy() for key in sections.table}
-    contents[name][0] = value  # type: ignore[index]
+    contents[name][place] = value  # type: ignore[index]
     write_sections(tmp_path / "forged", KIND, contents)  # type: ignore[arg-type]
     with pytest.raises(FileDamaged, match="outside"):
         open_tape(tmp_path / "forged")
