@@ -15,14 +15,20 @@ probability below 2^-250 (Schwartz-Zippel, degree 2 over Fr).
 """
 
 import secrets
+from collections.abc import Sequence
 
+import numpy as np
+
+from bonsai_verifier.field import fr_from_ints, fr_to_ints
 from bonsai_verifier.parameters import FR_MODULUS as R
 
 from ..errors import CircuitError
-from ..r1cs.linear import ONE, added, evaluated, normalised, scaled
-from ..r1cs.system import R1CS
+from ..kernels.sparse import sparse_rows
+from ..r1cs.linear import ONE, Terms, added, scaled
+from ..r1cs.system import R1CS, SparseRows
 from .outline import outlined_wire
 from .square import RULES, Lowered, Rule
+from .standing import StandingSquares
 
 
 def check_lowering(system: R1CS, lowered: Lowered) -> None:
@@ -31,35 +37,37 @@ def check_lowering(system: R1CS, lowered: Lowered) -> None:
     z = [secrets.randbelow(R) for _ in range(square.n_wires)]
     z[outlined_wire(ONE, n_public)] = 1
     z[: n_public + 1] = z[n_public + 1 : outlined_wire(n_public, n_public) + 1]
+    left = _values(square.a, z)
     for wire, row in zip(lowered.helper.tolist(), lowered.helper_row.tolist(), strict=True):
-        z[wire] = pow(evaluated(dict(square.a.row(row)), z), 2, R)
+        z[wire] = left[row] * left[row] % R
+    left, right = _values(square.a, z), _values(square.b, z)
     r1cs_z = [z[w] for w in lowered.of_r1cs.tolist()]
-    values = [_values(system, i, r1cs_z) for i in range(system.n_rows)]
-    standing = _standing(system, values)
+    a_values, b_values, c_values = (_values(matrix, r1cs_z) for matrix in (system.a, system.b, system.c))
+    rows = list(zip(system.a.rows(), system.b.rows(), system.c.rows(), strict=True))
+    squares = StandingSquares(rows)
 
-    def excess(x: dict[int, int], value: int) -> int:
+    def excess(x: Terms, value: int) -> int:
         """x^2 minus the combination that stands for it."""
-        scale, norm = normalised(x)
-        if norm not in standing:
+        found = squares.find(x)
+        if found is None:
             raise CircuitError(
                 "lowering", "a square is used that no row of the R1CS states; this is a defect of a rule"
             )
-        return (value * value - scale * scale * standing[norm]) % R
+        return (value * value - found.scale * c_values[found.row]) % R
 
     helper_rows = set(lowered.helper_row.tolist())
-    for k in range(square.n_rows):
-        rule, i = RULES[int(lowered.rule[k])], int(lowered.source[k])
-        left, right = evaluated(dict(square.a.row(k)), z), evaluated(dict(square.b.row(k)), z)
-        residual = (left * left - right) % R
+    for k, (number, i) in enumerate(zip(lowered.rule.tolist(), lowered.source.tolist(), strict=True)):
+        rule = RULES[number]
+        residual = (left[k] * left[k] - right[k]) % R
         if rule is Rule.OUTLINE or k in helper_rows:
             holds = residual == 0
         else:
-            a, b, c = values[i]
-            e = a * b - c
-            ra, rb = dict(system.a.row(i)), dict(system.b.row(i))
+            a, b = a_values[i], b_values[i]
+            e = a * b - c_values[i]
+            ra, rb, _ = rows[i]
             match rule:
                 case Rule.LINEAR:
-                    holds = right == 0 and (left - e) % R == 0
+                    holds = right[k] == 0 and (left[k] - e) % R == 0
                 case Rule.BOOLEAN | Rule.SQUARE:
                     holds = (residual * b - e * a) % R == 0
                 case Rule.BOOLEAN_PRODUCT | Rule.TWO_SQUARES:
@@ -79,17 +87,7 @@ def check_lowering(system: R1CS, lowered: Lowered) -> None:
         raise CircuitError("lowering", "an R1CS row has no square row")
 
 
-def _values(system: R1CS, i: int, z: list[int]) -> tuple[int, int, int]:
-    a, b, c = (evaluated(dict(matrix.row(i)), z) for matrix in (system.a, system.b, system.c))
-    return a, b, c
-
-
-def _standing(system: R1CS, values: list[tuple[int, int, int]]) -> dict[tuple[tuple[int, int], ...], int]:
-    """For each normalised x with a row x x k = c: the value of c / k, the first such row counting."""
-    standing: dict[tuple[tuple[int, int], ...], int] = {}
-    for i, (_, _, c) in enumerate(values):
-        ka, na = normalised(dict(system.a.row(i)))
-        kb, nb = normalised(dict(system.b.row(i)))
-        if na and na == nb and na not in standing:
-            standing[na] = c * pow(ka * kb, -1, R) % R
-    return standing
+def _values(matrix: SparseRows, z: Sequence[int]) -> list[int]:
+    out = np.empty((matrix.n_rows, 4), np.uint64)
+    sparse_rows(out, matrix.start, matrix.wire, matrix.coeff, fr_from_ints(z))
+    return fr_to_ints(out)

@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 
 from bonsai_verifier.parameters import FR_MODULUS as R
 
-from ..r1cs.linear import ONE, Terms, added, combined, normalised, scaled
+from ..r1cs.linear import ONE, Terms, added, combined, scaled
 from ..r1cs.system import R1CS, Origins, SparseRows, SquareR1CS
 from .outline import outline_rows, outlined_wire
+from .standing import StandingSquares, ratio
 
 
 class Rule(StrEnum):
@@ -74,14 +75,14 @@ class _Emitted:
 def lower(system: R1CS) -> Lowered:
     """The Square R1CS of an R1CS, outlined.  Deterministic: the same system gives the same rows, in the order of its rows."""
     n_public = len(system.public)
-    rows = [_row(system, i, n_public) for i in range(system.n_rows)]
-    squares = _standing_squares(rows)
+    rows = outlined_rows(system)
+    squares = StandingSquares(rows)
     one = outlined_wire(ONE, n_public)
     emitted = [_Emitted(a, b, Rule.OUTLINE, -1) for a, b in outline_rows(n_public)]
     n_wires = outlined_wire(system.n_wires, n_public)
     helpers: list[tuple[int, int]] = []
     for i, (a, b, c) in enumerate(rows):
-        rule, (left, right) = _one_row(a, b, c, squares, one) or (Rule.GENERAL, (added(a, scaled(b, -1)), {}))
+        rule, (left, right) = _one_row(a, b, c, squares, rows, one) or (Rule.GENERAL, (added(a, scaled(b, -1)), {}))
         if rule is Rule.GENERAL:
             helpers.append((n_wires, len(emitted)))
             emitted.append(_Emitted(added(a, b), {n_wires: 1}, rule, i))
@@ -108,47 +109,40 @@ def lower(system: R1CS) -> Lowered:
     )
 
 
-_Squares = dict[tuple[tuple[int, int], ...], Terms]
+_Rows = list[tuple[Terms, Terms, Terms]]
 
 
-def _row(system: R1CS, i: int, n_public: int) -> tuple[Terms, Terms, Terms]:
-    a, b, c = ({outlined_wire(w, n_public): k for w, k in matrix.row(i)} for matrix in (system.a, system.b, system.c))
-    return a, b, c
+def outlined_rows(system: R1CS) -> _Rows:
+    """The rows (a, b, c) of an R1CS over the wires of its square system."""
+    shift = outlined_wire(0, len(system.public))
+    a, b, c = (
+        [{w + shift: k for w, k in row.items()} for row in matrix.rows()] for matrix in (system.a, system.b, system.c)
+    )
+    return list(zip(a, b, c, strict=True))
 
 
-def _standing_squares(rows: list[tuple[Terms, Terms, Terms]]) -> _Squares:
-    """x -> x^2 for each normalised x of a row that is a square."""
-    squares: _Squares = {}
-    for a, b, c in rows:
-        (ka, a_norm), (kb, b_norm) = normalised(a), normalised(b)
-        if a_norm and a_norm == b_norm:
-            squares.setdefault(a_norm, scaled(c, pow(ka * kb, -1, R)))
-    return squares
+def _square_of(x: Terms, squares: StandingSquares, rows: _Rows) -> Terms | None:
+    found = squares.find(x)
+    return None if found is None else scaled(rows[found.row][2], found.scale)
 
 
-def _square_of(x: Terms, squares: _Squares) -> Terms | None:
-    k, norm = normalised(x)
-    known = squares.get(norm)
-    return None if known is None else scaled(known, k * k)
-
-
-def _one_row(a: Terms, b: Terms, c: Terms, squares: _Squares, one: int) -> tuple[Rule, tuple[Terms, Terms]] | None:
+def _one_row(
+    a: Terms, b: Terms, c: Terms, squares: StandingSquares, rows: _Rows, one: int
+) -> tuple[Rule, tuple[Terms, Terms]] | None:
     """(rule, (left, right)) with left^2 = right equivalent to a b = c, or None if that takes a helper."""
     for x, y in ((a, b), (b, a)):
         if all(w == one for w in x):
             return Rule.LINEAR, (added(scaled(y, x.get(one, 0)), scaled(c, -1)), {})
-    (ka, a_norm), (kb, b_norm) = normalised(a), normalised(b)
-    if a_norm == b_norm:
-        right = scaled(c, ka * pow(kb, -1, R))
+    if k := ratio(b, a):
+        right = scaled(c, pow(k, -1, R))
         return (Rule.BOOLEAN if right == a else Rule.SQUARE), (a, right)
     total, difference = added(a, b), added(a, scaled(b, -1))
-    a2, b2 = _square_of(a, squares), _square_of(b, squares)
-    if a2 is not None and b2 is not None:
+    if (a2 := _square_of(a, squares, rows)) is not None and (b2 := _square_of(b, squares, rows)) is not None:
         rule = Rule.BOOLEAN_PRODUCT if a2 == a and b2 == b else Rule.TWO_SQUARES
         return rule, (total, combined([(1, a2), (1, b2), (2, c)]))
-    if (known := _square_of(total, squares)) is not None:
+    if (known := _square_of(total, squares, rows)) is not None:
         return Rule.SQUARE_OF_SUM, (difference, added(known, scaled(c, -4)))
-    if (known := _square_of(difference, squares)) is not None:
+    if (known := _square_of(difference, squares, rows)) is not None:
         return Rule.SQUARE_OF_DIFFERENCE, (total, added(known, scaled(c, 4)))
     return None
 

@@ -5,11 +5,13 @@ z = (1, public..., private...): wire 0 is the constant one, wires 1 .. len(publi
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, pairwise
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bonsai_verifier.field import ints_from_limbs, limbs_from_ints
 from bonsai_verifier.parameters import FR_MODULUS
 
 from ..errors import InputError
@@ -38,17 +40,20 @@ class SparseRows:
 
         Raises InputError: a coefficient outside [1, r) (a zero is not dropped silently), a wire outside [0, 2^31).
         """
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
         start = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum([len(row) for row in rows], out=start[1:])
-        for i, row in enumerate(rows):
-            for wire, coeff in row.items():
-                if not 0 <= wire < MAX_WIRES:
-                    raise InputError(f"row {i}", f"wire {wire} is not in [0, 2^31)")
-                if not 0 < coeff < FR_MODULUS:
-                    raise InputError(f"row {i}", f"the coefficient of wire {wire} is not in [1, r)")
-        terms = [term for row in rows for term in sorted(row.items())]
-        limbs = np.array([coeff.to_bytes(32, "little") for _, coeff in terms], dtype="V32").view("<u8").reshape(-1, 4)
-        return cls(start, np.array([wire for wire, _ in terms], np.int32), limbs.astype(np.uint64))
+        np.cumsum(lengths, out=start[1:])
+        n = int(start[-1])
+        wire = np.fromiter(chain.from_iterable(rows), np.int64, n)
+        row_of = np.repeat(np.arange(len(rows)), lengths)
+        for i in row_of[(wire < 0) | (wire >= MAX_WIRES)]:
+            raise InputError(f"row {i}", "a wire is not in [0, 2^31)")
+        coeffs = [coeff for row in rows for coeff in row.values()]
+        if coeffs and not 0 < min(coeffs) <= max(coeffs) < FR_MODULUS:
+            i = next(i for i, coeff in zip(row_of, coeffs, strict=True) if not 0 < coeff < FR_MODULUS)
+            raise InputError(f"row {i}", "a coefficient is not in [1, r)")
+        order = np.lexsort((wire, row_of))
+        return cls(start, wire[order].astype(np.int32), limbs_from_ints(coeffs, 4)[order])
 
     @property
     def n_rows(self) -> int:
@@ -61,8 +66,12 @@ class SparseRows:
     def row(self, i: int) -> list[tuple[int, int]]:
         """Row i as (wire, coefficient) in ascending order of wires."""
         terms = slice(int(self.start[i]), int(self.start[i + 1]))
-        coeffs = (int.from_bytes(limbs.astype("<u8").tobytes(), "little") for limbs in self.coeff[terms])
-        return list(zip(self.wire[terms].tolist(), coeffs, strict=True))
+        return list(zip(self.wire[terms].tolist(), ints_from_limbs(self.coeff[terms]), strict=True))
+
+    def rows(self) -> list[dict[int, int]]:
+        """All rows as {wire: coefficient}."""
+        wires, coeffs, starts = self.wire.tolist(), ints_from_limbs(self.coeff), self.start.tolist()
+        return [dict(zip(wires[i:j], coeffs[i:j], strict=True)) for i, j in pairwise(starts)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,9 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ..dsl.circuit import Relation
 from ..dsl.trace import Trace
 from ..errors import InputError
 from ..gadgets.suite import PoseidonSuite
+from ..gadgets.trees import PoseidonTrees
+from .operation import operation
+from .receive import receive
 from .send import send
 
 NO_HASH = NO_TREE = "none"  # of a circuit that has none of its own
@@ -26,7 +30,15 @@ class BuiltIn:
         return "-".join(part for part in (self.relation, self.hash, self.tree) if part != NO_TREE)
 
 
-BUILT_IN = (BuiltIn("send", "poseidon", NO_TREE, lambda: send.trace("send", PoseidonSuite())),)
+def _poseidon(relation: Relation, name: str, tree: str) -> BuiltIn:
+    return BuiltIn(name, "poseidon", tree, lambda: relation.trace(name, PoseidonSuite(), PoseidonTrees(tree)))
+
+
+BUILT_IN = (
+    BuiltIn("send", "poseidon", NO_TREE, lambda: send.trace("send", PoseidonSuite())),
+    *(_poseidon(receive, "recv", tree) for tree in ("wide", "classic")),
+    *(_poseidon(operation, "op", tree) for tree in ("wide", "classic")),
+)
 
 
 def built_in(relation: str, hash_name: str, tree: str) -> BuiltIn:
