@@ -333,7 +333,7 @@ class _Fifth(NamedTuple):
 
 def _is_builder(frame: FrameType) -> bool:
     """The frame is of this room, or of what its context managers run in."""
-    module = frame.f_globals.get("__name__", "")
+    module: str = frame.f_globals.get("__name__", "")
     return module.startswith(_BUILDER_ROOM) or module == "contextlib"
 
 

@@ -45,8 +45,8 @@ def one_hot_inner_product(
         t = [x * half % R for x in sigma]
         forms.append(linear(c, form, differences) + linear(c, t, one_hot[: n - 1]))
         right = right + linear(c, [weight * x * x for x in t], one_hot[: n - 1])
-    for weight, form in zip(diagonal.weights[:-1], forms[:-1], strict=True):
-        right = right - c.square(form, "shifted square") * weight
+    for weight, shifted in zip(diagonal.weights[:-1], forms[:-1], strict=True):
+        right = right - c.square(shifted, "shifted square") * weight
     c.must_be_square(forms[-1], right * pow(diagonal.weights[-1], -1, R), "the selected child")
 
 

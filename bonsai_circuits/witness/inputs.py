@@ -41,7 +41,7 @@ def parse_inputs(data: bytes, source: str) -> dict[str, int]:
 def flatten_inputs(content: Mapping[str, Any]) -> dict[str, int]:
     """Values by name; an element of a list gets the list's name and its index: path[2][0].  Raises InputError, naming the value."""
     values: dict[str, int] = {}
-    pending = list(reversed(content.items()))
+    pending = list(reversed(list(content.items())))
     while pending:
         name, value = pending.pop()
         if isinstance(value, list):
