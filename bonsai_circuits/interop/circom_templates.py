@@ -1,14 +1,48 @@
 """The relations as circom 2 programs with our constants: written straightforwardly, to check the optimised circuits by."""
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, partial
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from ..errors import InputError
-from ..native.poseidon import ACCOUNT_TAG, OUTPUT, RECEIPT_TAG, poseidon_parameters
+from ..native.poseidon import ACCOUNT_TAG, OUTPUT, RECEIPT_TAG, merkle_tag, poseidon_parameters
 
 AMOUNT_BITS = 64
+POSITION_BITS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class TreeLayout:
+    """The levels of one tree from the leaves up: bits of the digit at each."""
+
+    widths: tuple[int, ...]
+
+    @property
+    def levels(self) -> int:
+        return len(self.widths)
+
+    @property
+    def siblings(self) -> int:
+        """Those of the widest level: circom's arrays are rectangular, so every level has room for so many."""
+        return 2 ** max(self.widths) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Both trees over 2^POSITION_BITS positions; a nullifier leaf is a bitmap of 2^bitmap_bits of them."""
+
+    receipt: TreeLayout
+    nullifier: TreeLayout
+    bitmap_bits: int
+
+
+SHAPES = {
+    "wide": Shape(TreeLayout((3, 2, 2, *[3] * 11)), TreeLayout((3,) * 11), bitmap_bits=7),
+    "classic": Shape(TreeLayout((1,) * POSITION_BITS), TreeLayout((1,) * POSITION_BITS), bitmap_bits=0),
+}
+_ARITIES = (2, 3, 4, 8)
 
 
 def render(circuit: str) -> dict[str, str]:
@@ -21,14 +55,65 @@ def render(circuit: str) -> dict[str, str]:
     return _CIRCUITS[circuit](circuit)
 
 
-def _send_poseidon(circuit: str) -> dict[str, str]:
-    values = {"account_tag": ACCOUNT_TAG, "receipt_tag": RECEIPT_TAG, "amount_bits": AMOUNT_BITS}
+def circom_inputs(circuit: str, inputs: Mapping[str, int]) -> dict[str, int | list[list[int]]]:
+    """Inputs of our circuit as its circom program takes them: every path a list of levels, each filled up with zeros to the widest one.
+
+    In: values by name, an element of a path as `receipt_path[2][0]`: what `read_inputs` and `flatten_inputs` give.  Only the receipt path
+    of the wide shape has levels of different widths; the program checks that what was filled up is 0.
+    Raises InputError: an element that is missing, or one that the shape has no place for.
+    """
+    left, paths = dict(inputs), {}
+    if shape := _shape(circuit):
+        for name, tree in (("receipt_path", shape.receipt), ("nullifier_path", shape.nullifier)):
+            paths[name] = [[_take(left, f"{name}[{i}][{j}]") for j in range(2**width - 1)] for i, width in enumerate(tree.widths)]
+            for level in paths[name]:
+                level += [0] * (tree.siblings - len(level))
+    for name in left:
+        if "[" in name:
+            raise InputError(name, f"{circuit} has no such input")
+    return {**left, **paths}
+
+
+def _take(values: dict[str, int], name: str) -> int:
+    if name not in values:
+        raise InputError(name, "this input is missing")
+    return values.pop(name)
+
+
+def _shape(circuit: str) -> Shape | None:
+    return SHAPES.get(circuit.rpartition("-")[2])
+
+
+def _send(circuit: str) -> dict[str, str]:
     return {
-        f"{circuit}.circom": _fill("send.circom.j2", values),
-        "poseidon.circom": _fill(
-            "poseidon.circom.j2", {"parameters": [poseidon_parameters(3), poseidon_parameters(4)], "output": OUTPUT}
-        ),
+        f"{circuit}.circom": _fill("send.circom.j2", _NUMBERS),
+        "poseidon.circom": _poseidon(3, 4),
+        "range.circom": _fill("range.circom.j2", {}),
     }
+
+
+def _over_trees(template: str, circuit: str) -> dict[str, str]:
+    shape = _shape(circuit)
+    assert shape is not None
+    values = {
+        **_NUMBERS,
+        "position_bits": POSITION_BITS,
+        "bitmap_bits": shape.bitmap_bits,
+        "receipt": shape.receipt,
+        "nullifier": shape.nullifier,
+        "node_tags": {arity: merkle_tag(arity) for arity in _ARITIES},
+    }
+    return {
+        f"{circuit}.circom": _fill(template, values),
+        "trees.circom": _fill("trees.circom.j2", values),
+        "poseidon.circom": _poseidon(*_ARITIES),
+        "range.circom": _fill("range.circom.j2", {}),
+    }
+
+
+def _poseidon(*arities: int) -> str:
+    values = {"parameters": [poseidon_parameters(arity) for arity in arities], "output": OUTPUT}
+    return _fill("poseidon.circom.j2", values)
 
 
 def _fill(template: str, values: Mapping[str, object]) -> str:
@@ -47,4 +132,12 @@ def _environment() -> Environment:
     )
 
 
-_CIRCUITS: dict[str, Callable[[str], dict[str, str]]] = {"send-poseidon": _send_poseidon}
+_NUMBERS = {"account_tag": ACCOUNT_TAG, "receipt_tag": RECEIPT_TAG, "amount_bits": AMOUNT_BITS}
+_CIRCUITS: dict[str, Callable[[str], dict[str, str]]] = {
+    "send-poseidon": _send,
+    **{
+        f"{relation}-poseidon-{shape}": partial(_over_trees, f"{relation}.circom.j2")
+        for relation in ("recv", "op")
+        for shape in SHAPES
+    },
+}
