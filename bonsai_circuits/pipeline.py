@@ -34,6 +34,7 @@ from .keys.domain import smallest_domain
 from .keys.proving_key import ProvingKey, read_proving_key, write_proving_key
 from .keys.setup import development_setup
 from .lowering.check import check_lowering
+from .lowering.rules_file import RowRules, open_rules, write_rules
 from .lowering.square import Lowered, lower
 from .prover import pari
 from .r1cs.diagnose import FailedRow, failed_rows
@@ -49,6 +50,7 @@ FILES = {
     "traced": "traced.sections",
     "r1cs": "r1cs.sections",
     "square": "square.sections",
+    "lowering": "lowering.sections",
     "tape": "tape.sections",
 }
 PROVING_KEY = "proving.key"
@@ -101,6 +103,7 @@ class _Operations:
     traced: R1CS  # the rows and linear equations as they were written, over the registers of the tape
     r1cs: R1CS
     square: SquareR1CS
+    rules: RowRules  # how the rows of the square system came to be
     tape: Tape
 
     def witness(self, inputs: Mapping[str, int]) -> Witness:
@@ -166,6 +169,10 @@ class Compiled(_Operations):
     tape: Tape
     lowered: Lowered = field(repr=False)
 
+    @property
+    def rules(self) -> RowRules:  # type: ignore[override]
+        return RowRules.of(self.lowered)
+
 
 def build(circuit: Trace | BuiltIn) -> Compiled:
     """Carries a description through every arrow; the lowering is checked at a random point before it is used.
@@ -198,6 +205,7 @@ def write(folder: Path, compiled: Compiled, extra: Mapping[str, str] | None = No
     write_r1cs(folder / FILES["traced"], compiled.traced)
     write_r1cs(folder / FILES["r1cs"], compiled.r1cs)
     write_square(folder / FILES["square"], compiled.square)
+    write_rules(folder / FILES["lowering"], compiled.rules)
     write_tape(folder / FILES["tape"], compiled.tape)
     text = json.dumps(compiled.about.to_json(), indent=2, sort_keys=True) + "\n"
     write_atomic(folder / FILES["circuit"], text.encode())
@@ -249,6 +257,10 @@ class Circuit(_Operations):
         square = open_square(self.folder / FILES["square"])
         self._require_digest(FILES["square"], circuit_digest(square))
         return square
+
+    @cached_property
+    def rules(self) -> RowRules:  # type: ignore[override]
+        return open_rules(self.folder / FILES["lowering"], self.square.n_rows)
 
     @cached_property
     def tape(self) -> Tape:  # type: ignore[override]

@@ -1,23 +1,33 @@
 """Small circuits for tests: described by a function, carried through every arrow."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bonsai_circuits.dsl.builder import Builder
 from bonsai_circuits.dsl.circuit import Relation
+from bonsai_circuits.kernels.sparse import sparse_rows
+from bonsai_circuits.kernels.tape import run_tape
 from bonsai_circuits.pipeline import Compiled, build
 from bonsai_circuits.r1cs.diagnose import FailedRow, failed_rows
-from bonsai_circuits.r1cs.system import R1CS, SquareR1CS
+from bonsai_circuits.r1cs.system import R1CS, SparseRows, SquareR1CS
+from bonsai_circuits.relations.builtin import built_in
 from bonsai_circuits.witness.runner import Witness, run
-from bonsai_verifier.field import fr_from_ints, fr_to_ints
+from bonsai_verifier.field import fr_add, fr_from_canonical, fr_from_ints, fr_inv, fr_mul, fr_sub, fr_to_ints
 
 
 def compiled(describe: Callable[..., None], *public: str) -> Compiled:
     """The circuit that describe(builder, p, w) states over these public inputs."""
     return build(Relation("test", public, describe).trace("test"))
+
+
+@cache
+def poseidon_circuit(relation: str, tree: str) -> Compiled:
+    """A built-in circuit, built once for all tests of a run."""
+    return build(built_in(relation, "poseidon", tree))
 
 
 def builder(*public: str) -> Builder:
@@ -52,13 +62,112 @@ def forged(circuit: Compiled, inputs: Mapping[str, int], wire: str, value: int) 
     return failed_rows(circuit.traced, registers)
 
 
+def cheated(circuit: Compiled, inputs: Mapping[str, int], pinned: Mapping[str, int]) -> Witness:
+    """The witness of a prover who sets some wires as they like and computes everything else from them as an honest one does."""
+    tape, names = circuit.tape, circuit.traced.wire_names
+    targets = [names.index(name) for name in pinned]
+    registers, given = np.zeros((tape.n_registers, 4), np.uint64), np.zeros(tape.n_registers, np.bool_)
+    where = [0, *(tape.inputs[name] for name in inputs), *targets]
+    registers[where] = fr_from_ints([1, *inputs.values(), *pinned.values()])
+    given[where] = True
+    run_tape(
+        registers, tape.code[~np.isin(tape.code[:, 1], targets)], tape.start, tape.register, tape.coeff, given
+    )
+    return Witness(tape, registers, True)
+
+
+def refusals(circuit: Compiled, w: Witness) -> list[set[str]]:
+    """The labels of the rows that the witness breaks in the trace, the R1CS and the square system."""
+    systems = (
+        (circuit.traced, w.registers[: circuit.traced.n_wires]),
+        (circuit.r1cs, w.r1cs()),
+        (circuit.square, w.square()),
+    )
+    return [{row.label for row in failed_rows(system, z, limit=200)} for system, z in systems]
+
+
+@dataclass(frozen=True)
+class Influence:
+    """Every (row, wire) of a system, ascending by wire: changing that wire alone by d adds `square` d^2 + `linear` d to a row that held."""
+
+    row: NDArray[np.int64]
+    wire: NDArray[np.int64]
+    square: NDArray[np.uint64]
+    linear: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, system: R1CS | SquareR1CS, z: NDArray[np.uint64]) -> "Influence":
+        """R1CS, entries f, g, h of a row a b = c: f g and f b + g a - h.  Square R1CS, f, g of a^2 = b: f^2 and 2 f a - g."""
+        matrices = (system.a, system.b, system.c) if isinstance(system, R1CS) else (system.a, system.b)
+        keys = [m.wire.astype(np.int64) * m.n_rows + np.repeat(np.arange(m.n_rows), np.diff(m.start)) for m in matrices]
+        pairs = np.unique(np.concatenate(keys))
+        wire, row = np.divmod(pairs, system.n_rows)
+        entries = []
+        for matrix, key in zip(matrices, keys, strict=True):
+            entry = np.zeros((len(pairs), 4), np.uint64)
+            entry[np.searchsorted(pairs, key)] = fr_from_canonical(matrix.coeff)
+            entries.append(entry)
+        f, g, a = entries[0], entries[1], _times(system.a, z)[row]
+        if isinstance(system, R1CS):
+            b = _times(system.b, z)[row]
+            return cls(row, wire, fr_mul(f, g), fr_sub(fr_add(fr_mul(f, b), fr_mul(g, a)), entries[2]))
+        product = fr_mul(f, a)
+        return cls(row, wire, fr_mul(f, f), fr_sub(fr_add(product, product), g))
+
+    @property
+    def rigid(self) -> NDArray[np.bool_]:
+        """Where no d but 0 keeps the row: exactly one of the two coefficients is 0."""
+        found: NDArray[np.bool_] = self.square.any(axis=1) != self.linear.any(axis=1)
+        return found
+
+
+def _times(matrix: SparseRows, z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    out = np.empty((matrix.n_rows, 4), np.uint64)
+    sparse_rows(out, matrix.start, matrix.wire, matrix.coeff, np.ascontiguousarray(z))
+    return out
+
+
 def loose_wires(system: R1CS | SquareR1CS, z: NDArray[np.uint64], first_private: int) -> list[str]:
-    """Private wires that can be changed alone without breaking a row."""
-    names: list[str] = []
-    one = fr_from_ints([12345])
-    for wire in range(first_private, system.n_wires):
-        changed: Any = z.copy()
-        changed[wire] = fr_from_ints([fr_to_ints(z[wire : wire + 1])[0] + 12345])[0] if z[wire].any() else one[0]
-        if not failed_rows(system, changed, limit=1):
-            names.append(system.wire_names[wire])
-    return names
+    """Private wires that can be changed alone, to any other value at all, without breaking a row.  In: z satisfies the system.
+
+    Each row that holds the wire keeps d = 0 alone (rigid), or d = -linear / square besides, or every d: the wire is loose if some d != 0
+    passes all its rows.
+    """
+    influence = Influence.of(system, z)
+    bound = np.zeros(system.n_wires, np.bool_)
+    bound[influence.wire[influence.rigid]] = True
+    two = influence.square.any(axis=1) & influence.linear.any(axis=1)
+    wires = influence.wire[two]
+    other = fr_mul(influence.linear[two], fr_inv(influence.square[two]))
+    _, first = np.unique(wires, return_index=True)
+    same_as_first = (other == other[np.repeat(first, np.diff([*first, len(wires)]))]).all(axis=1)
+    bound[wires[~same_as_first]] = True
+    return [system.wire_names[wire] for wire in range(first_private, system.n_wires) if not bound[wire]]
+
+
+def open_wires(system: R1CS | SquareR1CS, z: NDArray[np.uint64], free: Callable[[str], bool]) -> list[str]:
+    """Private wires with more than one value, given the public inputs and those wires whose names are `free`.
+
+    Goes row by row: where one wire of a row is open and the row is rigid in it, that wire has one value.  What is left over is open.
+    """
+    influence = Influence.of(system, z)
+    open_in_row: list[set[int]] = [set() for _ in range(system.n_rows)]
+    rows_of: dict[int, list[int]] = {}
+    rigid: set[tuple[int, int]] = set()
+    n_public = 1 + len(system.public)
+    for row, wire, is_rigid in zip(influence.row.tolist(), influence.wire.tolist(), influence.rigid.tolist(), strict=True):
+        if wire >= n_public and not free(system.wire_names[wire]):
+            open_in_row[row].add(wire)
+            rows_of.setdefault(wire, []).append(row)
+            if is_rigid:
+                rigid.add((row, wire))
+    pending = list(range(system.n_rows))
+    while pending:
+        row = pending.pop()
+        if len(open_in_row[row]) == 1:
+            (wire,) = open_in_row[row]
+            if (row, wire) in rigid:
+                for other in rows_of.pop(wire):
+                    open_in_row[other].remove(wire)
+                    pending.append(other)
+    return [system.wire_names[wire] for wire in sorted(rows_of)]

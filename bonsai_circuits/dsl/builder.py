@@ -3,10 +3,10 @@
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from bonsai_verifier.parameters import FR_MODULUS as R
 
@@ -15,6 +15,7 @@ from ..r1cs.linear import ONE, Terms, added, constant, is_constant, scaled
 from .trace import Equation, Instruction, Op, Origin, Row, System, Trace
 from .wires import Bit, Num
 
+_T = TypeVar("_T")
 _PACKAGE = __name__.partition(".")[0]
 _BUILDER_ROOM = f"{_PACKAGE}.dsl"
 
@@ -42,6 +43,7 @@ class Builder:
         self._computed: set[int] = set()
         self._scratch: set[int] = set()
         self._system: System | None = None
+        self._made: dict[Hashable, Any] = {}
         self._fifths: dict[tuple[tuple[int, int], ...], _Fifth] = {}
 
     # Inputs and constants ---------------------------------------------------------------------------------------------------
@@ -135,8 +137,12 @@ class Builder:
         """A free wire that an honest witness sets to 1/x, or to 0 for x = 0."""
         return self._computed_wire(Op.INVERSE, x.terms, {}, label)
 
+    def hint_quotient(self, x: Num, y: Num, label: str) -> Num:
+        """A free wire that an honest witness sets to x / y, or to 0 for y = 0."""
+        return self._computed_wire(Op.QUOTIENT, x.terms, y.terms, label)
+
     def scratch(self, hint: Num) -> Num:
-        """The hinted wire as a scratch value: it computes other hints, and no row may hold it."""
+        """The hinted wire, or a private input, as a scratch value: it computes other hints, and no row may hold it."""
         self._scratch.update(hint.terms)
         return hint
 
@@ -163,6 +169,13 @@ class Builder:
             out = self._computed_wire(Op.FIFTH, x.terms, {}, label)
             self._fifths[key] = _Fifth(x.terms, next(iter(out.terms)), len(self._rows), self._origin(f"{label}: x^5"))
         return self._num(self._fifths[key].out)
+
+    def once(self, key: Hashable, make: Callable[[], _T]) -> _T:
+        """make(), or what it gave when this circuit was asked for the same key before: one value's bits are unpacked once."""
+        if key not in self._made:
+            self._made[key] = make()
+        found: _T = self._made[key]
+        return found
 
     # Rows of one system alone -----------------------------------------------------------------------------------------------
 

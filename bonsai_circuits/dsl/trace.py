@@ -16,6 +16,7 @@ class Op(IntEnum):
     INVERSE    1/x, and 0 for x = 0
     DEFAULT    x, unless the caller supplied the value of this public input
     SELECT     x if `condition` is not 0, else y
+    QUOTIENT   x / y, and 0 for y = 0
     """
 
     LINEAR = 0
@@ -25,6 +26,7 @@ class Op(IntEnum):
     INVERSE = 4
     DEFAULT = 5
     SELECT = 6
+    QUOTIENT = 7
 
 
 class System(StrEnum):

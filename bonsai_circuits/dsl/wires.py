@@ -53,6 +53,10 @@ class Num:
         """The value, if no wire but the constant one occurs."""
         return self.terms.get(0, 0) if is_constant(self.terms) else None
 
+    def key(self) -> tuple[tuple[int, int], ...]:
+        """The combination as a value that can be looked up."""
+        return tuple(sorted(self.terms.items()))
+
     def _terms_of(self, other: Union["Num", int]) -> Terms:
         if isinstance(other, int):
             return constant(other)

@@ -21,6 +21,9 @@ class HashSuite(Protocol):
     def receipt(self, c: Builder, value: Num, sender: Num, receiver: Num, blinding: Num) -> Num:
         """Com_rec(value, sender, receiver; blinding)."""
 
+    def split(self, c: Builder, bit: Bit, amount: Num) -> tuple[Num, Num]:
+        """(bit amount, (1 - bit) amount), for an amount whose range is checked."""
+
     def nobody_if(self, c: Builder, bit: Bit, receiver: Num) -> None:
         """receiver = 0 where bit = 1; `receiver` is the private input that a receipt is made with."""
 
@@ -37,6 +40,11 @@ class PoseidonSuite:
     def receipt(self, c: Builder, value: Num, sender: Num, receiver: Num, blinding: Num) -> Num:
         with c.scope("receipt"):
             return poseidon(c, [value, sender, receiver, blinding], RECEIPT_TAG)
+
+    def split(self, c: Builder, bit: Bit, amount: Num) -> tuple[Num, Num]:
+        """Cost: 1 row, 2 in Square R1CS."""
+        taken = c.product(bit, amount, "v received")
+        return taken, amount - taken
 
     def nobody_if(self, c: Builder, bit: Bit, receiver: Num) -> None:
         """bit (Y - k^5) = 0, Y = (receiver + k)^5 the receiver after its first S-box in a receipt.  Cost: 1 row, 2 in Square R1CS.

@@ -21,6 +21,9 @@ class Trees(Protocol):
 
     name: str
 
+    def position(self, c: Builder, bits: Sequence[Bit]) -> "Position":
+        """The position with these bits, least significant first."""
+
     def open_receipt(self, c: Builder, position: "Position", receipt: Num) -> Num:
         """The root of the receipt tree that has `receipt` at the position."""
 
@@ -41,7 +44,8 @@ class Position:
             at += width
 
 
-def _siblings(c: Builder, name: str, level: int, n: int) -> list[Num]:
+def siblings(c: Builder, name: str, level: int, n: int) -> list[Num]:
+    """The n - 1 siblings on one level, as advice."""
     return [c.advice(f"{name}[{level}][{j}]") for j in range(n - 1)]
 
 
@@ -63,7 +67,7 @@ class PoseidonTrees:
         with c.scope("receipt tree"):
             for i, digit in enumerate(position.digits):
                 with c.scope(f"level {i}"):
-                    node = open_level(c, node, digit, _siblings(c, "receipt_path", i, digit.size))
+                    node = open_level(c, node, digit, siblings(c, "receipt_path", i, digit.size))
         return node
 
     def take_nullifier(self, c: Builder, position: Position, active: Bit | None) -> tuple[Num, Num]:
@@ -76,5 +80,5 @@ class PoseidonTrees:
                 old, new = c.num(0), active if active is not None else c.num(1)
             for i, digit in enumerate(digits):
                 with c.scope(f"level {i}"):
-                    old, new = change_level(c, old, new, digit, _siblings(c, "nullifier_path", i, digit.size))
+                    old, new = change_level(c, old, new, digit, siblings(c, "nullifier_path", i, digit.size))
         return old, new

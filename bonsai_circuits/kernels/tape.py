@@ -17,7 +17,7 @@ from bonsai_verifier.kernels.fr import (
 from bonsai_verifier.kernels.limbs import load_word, stack
 
 # The numbers of dsl.trace.Op; tests hold the two lists against each other.
-LINEAR, PRODUCT, BIT, FIFTH, INVERSE, DEFAULT, SELECT = 0, 1, 2, 3, 4, 5, 6
+LINEAR, PRODUCT, BIT, FIFTH, INVERSE, DEFAULT, SELECT, QUOTIENT = 0, 1, 2, 3, 4, 5, 6, 7
 _ONE_BIT = np.uint64(1)
 _NO_BIT = np.uint64(0)
 
@@ -80,3 +80,7 @@ def run_tape(registers, code, start, register, coeff, given):
             fr_add(d, v, u)
         elif op == INVERSE:
             fr_inv(d, u)
+        elif op == QUOTIENT:
+            _linear(v, y, start, register, coeffs, base)
+            fr_inv(w, v)
+            fr_mul(d, u, w)

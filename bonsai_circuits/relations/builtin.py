@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from ..dsl.circuit import Relation
 from ..dsl.trace import Trace
 from ..errors import InputError
+from ..gadgets.pedersen_suite import PedersenSuite
+from ..gadgets.pedersen_tree import PedersenTrees
 from ..gadgets.suite import PoseidonSuite
 from ..gadgets.trees import PoseidonTrees
 from .operation import operation
@@ -34,10 +36,17 @@ def _poseidon(relation: Relation, name: str, tree: str) -> BuiltIn:
     return BuiltIn(name, "poseidon", tree, lambda: relation.trace(name, PoseidonSuite(), PoseidonTrees(tree)))
 
 
+def _pedersen(relation: Relation, name: str, tree: str) -> BuiltIn:
+    return BuiltIn(name, "pedersen", tree, lambda: relation.trace(name, PedersenSuite(), PedersenTrees(tree)))
+
+
 BUILT_IN = (
     BuiltIn("send", "poseidon", NO_TREE, lambda: send.trace("send", PoseidonSuite())),
     *(_poseidon(receive, "recv", tree) for tree in ("wide", "classic")),
     *(_poseidon(operation, "op", tree) for tree in ("wide", "classic")),
+    BuiltIn("send", "pedersen", NO_TREE, lambda: send.trace("send", PedersenSuite())),
+    *(_pedersen(receive, "recv", tree) for tree in ("wide", "classic")),
+    *(_pedersen(operation, "op", tree) for tree in ("wide", "classic")),
 )
 
 

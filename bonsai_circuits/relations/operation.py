@@ -4,12 +4,12 @@ from ..dsl.builder import Builder
 from ..dsl.circuit import Public, Secret, relation
 from ..gadgets.range import bits, in_range
 from ..gadgets.suite import HashSuite
-from ..gadgets.trees import POSITION_BITS, PoseidonTrees
+from ..gadgets.trees import POSITION_BITS, Trees
 from .send import AMOUNT_BITS
 
 
 @relation(public=("A", "com", "com_new", "rho", "root_rho", "fee"))
-def operation(c: Builder, suite: HashSuite, trees: PoseidonTrees, p: Public, w: Secret) -> None:
+def operation(c: Builder, suite: HashSuite, trees: Trees, p: Public, w: Secret) -> None:
     """Where `receive` is 0, R_send: the account A loses v + fee and rho carries v to rec.
 
     Where it is 1, R_recv: A gains v - fee, its nullifier tree takes pid, and rho carries nothing to nobody, which no one can claim.
@@ -18,8 +18,7 @@ def operation(c: Builder, suite: HashSuite, trees: PoseidonTrees, p: Public, w: 
     """
     receive = bits(c, w.receive, 1, "receive")[0]
     in_range(c, w.v, AMOUNT_BITS, "v")
-    received = c.product(receive, w.v, "v received")
-    sent = w.v - received
+    received, sent = suite.split(c, receive, w.v)
     balance = w.b + received - sent - p.fee
     position = trees.position(c, bits(c, w.pid, POSITION_BITS, "pid"))
     root, root_new = trees.take_nullifier(c, position, receive)

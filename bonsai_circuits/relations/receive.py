@@ -4,12 +4,12 @@ from ..dsl.builder import Builder
 from ..dsl.circuit import Public, Secret, relation
 from ..gadgets.range import bits, in_range
 from ..gadgets.suite import HashSuite
-from ..gadgets.trees import POSITION_BITS, PoseidonTrees
+from ..gadgets.trees import POSITION_BITS, Trees
 from .send import AMOUNT_BITS
 
 
 @relation(public=("A", "com", "com_new", "root_rho", "fee"))
-def receive(c: Builder, suite: HashSuite, trees: PoseidonTrees, p: Public, w: Secret) -> None:
+def receive(c: Builder, suite: HashSuite, trees: Trees, p: Public, w: Secret) -> None:
     """Claim the receipt of v from sen at position pid: the account A gains v - fee, and its nullifier tree takes pid.
 
     Public: A the account's identifier, com and com_new its commitment before and after, root_rho the root of the receipt tree, fee.
