@@ -1,4 +1,4 @@
-"""bonsai compile, bonsai count."""
+"""bonsai compile."""
 
 from pathlib import Path
 
@@ -12,10 +12,9 @@ from ..interop.r1cs_file import write_r1cs
 from ..interop.sym_file import write_sym
 from ..pipeline import Circuit, build, is_current, write
 from ..relations.builtin import BUILT_IN, BuiltIn
-from ..report.count import count_table
 from ..report.lock import check_lock, lock_entry, read_lock, write_lock
 from .console import result, steps
-from .options import built_in_or_folder, circuit_options, compiled_option, json_option
+from .options import built_in_or_folder, circuit_options
 
 _INTEROP = {"iden3 r1cs": "circuit.r1cs", "iden3 sym": "circuit.sym"}
 
@@ -64,18 +63,6 @@ def compile_command(
         write_lock(compiled, locked)
     lines = [f"{entry['folder']}: {'compiled' if entry['compiled'] else 'up to date'}" for entry in done]
     result(done, "\n".join(lines), as_json)
-
-
-@click.command()
-@compiled_option
-@json_option
-def count(compiled: Path, as_json: bool) -> None:
-    """Print what every compiled built-in circuit has, beside the published figures."""
-    folders = [compiled / circuit.name for circuit in BUILT_IN if (compiled / circuit.name).is_dir()]
-    if not folders:
-        raise InputError("compiled", f"no built-in circuit is compiled in {compiled}; run `bonsai compile`")
-    counts = [Circuit.open(folder).counts() for folder in folders]
-    result(counts, count_table(counts), as_json)
 
 
 def _compile(circuit: BuiltIn, folder: Path) -> None:

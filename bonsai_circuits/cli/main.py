@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import click
 
-from . import circuits, keys, proving, verifying
+from . import circuits, keys, proving, reports, verifying
 from .console import fail
 
 VERSION_PACKAGE = "bonsai-circuits"
@@ -24,7 +24,7 @@ def bonsai() -> None:
 
 for command in (
     circuits.compile_command,
-    circuits.count,
+    reports.count,
     keys.setup,
     proving.witness,
     proving.check,

@@ -18,6 +18,7 @@ from .wires import Bit, Num
 _T = TypeVar("_T")
 _PACKAGE = __name__.partition(".")[0]
 _BUILDER_ROOM = f"{_PACKAGE}.dsl"
+_RELATION = f"{_BUILDER_ROOM}.circuit"
 
 
 class Builder:
@@ -266,10 +267,12 @@ class Builder:
             return Origin(self._scope(), "", 0, "", 0, label)
         maker = user = frame
         outside: FrameType | None = None
-        while frame is not None and not _is_builder(frame):
+        while frame is not None and not _is_relation(frame):
             if outside is None and not frame.f_globals.get("__name__", "").startswith(_PACKAGE):
                 outside = frame
-            user, frame = frame, frame.f_back
+            if not _is_builder(frame):  # `once` stands between a gadget and what it makes
+                user = frame
+            frame = frame.f_back
         if frame is None:  # not below Relation.trace: a script drives the builder itself
             user = outside or maker
         return Origin(self._scope(), _file(maker), maker.f_lineno, _file(user), user.f_lineno, label)
@@ -342,6 +345,11 @@ class _Fifth(NamedTuple):
     out: int
     position: int
     origin: Origin
+
+
+def _is_relation(frame: FrameType) -> bool:
+    """The frame is what calls a relation."""
+    return frame.f_globals.get("__name__") == _RELATION
 
 
 def _is_builder(frame: FrameType) -> bool:

@@ -1,6 +1,6 @@
 """The count table: what each compiled system has, beside the published figures."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 # (R1CS, Square R1CS) rows of the published table, at 2^40 receipts and nullifier positions, from a generic doubling of R1CS.
@@ -34,13 +34,29 @@ def count_table(counts: Sequence[dict[str, Any]]) -> str:
         published = PUBLISHED.get((count["relation"], count["hash"]))
         own = tuple(_cell(count[column]) for column in COLUMNS)
         rows.append((*own, *(map(_cell, published) if published else ("", ""))))
-    widths = [max(len(row[i]) for row in rows) for i in range(len(_TITLES))]
-    return "\n".join("  ".join(_aligned(i, cell, widths[i]) for i, cell in enumerate(row)).rstrip() for row in rows)
+    return aligned(rows, n_left=3)
+
+
+def rule_table(circuit: str, rules: Mapping[str, tuple[int, int]]) -> str:
+    """The rules that a circuit was lowered by as text, and a total: rows a b = c before, rows of the square system after."""
+    total = tuple(map(sum, zip(*rules.values(), strict=True)))
+    rows = [("rows by rule", "before", "after"), (circuit, *map(_cell, total))]
+    rows += [(f"  {rule}", *map(_cell, counts)) for rule, counts in rules.items()]
+    return aligned(rows, n_left=1)
+
+
+def aligned(rows: Sequence[Sequence[str]], n_left: int) -> str:
+    """Rows of cells as text in columns: the first n_left flush left, the others flush right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = (
+        (
+            cell.ljust(width) if i < n_left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    )
+    return "\n".join("  ".join(line).rstrip() for line in lines)
 
 
 def _cell(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _aligned(column: int, cell: str, width: int) -> str:
-    return cell.ljust(width) if column < 3 else cell.rjust(width)
