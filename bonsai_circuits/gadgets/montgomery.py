@@ -44,8 +44,9 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Addend:
-    """A point (x, y), not a constant; sizes: bounds of its multiple for each generator that it may be a multiple of, in step with the sum's.
+    """A point (x, y), not a constant.
 
+    sizes: bounds of its multiple, one for each generator that it may be a multiple of, in step with the sum's.
     x_squared: x^2 as a combination, if it is one; used in Square R1CS alone.
     """
 
@@ -78,9 +79,7 @@ def add(c: Builder, total: Sum, addend: Addend) -> Sum:
     """
     sizes = tuple(m.plus(n) for m, n in zip(total.sizes, addend.sizes, strict=True))
     slope = c.hint_quotient(addend.y - total.y_hint, addend.x - total.x, "slope")
-    intercept = c.hint_value(
-        addend.y - c.scratch(c.hint_product(slope, addend.x, "slope a")), "intercept"
-    )
+    intercept = c.hint_value(addend.y - c.scratch(c.hint_product(slope, addend.x, "slope a")), "intercept")
     roots = addend.x + total.x + MONTGOMERY_A
     x = c.hint_value(c.scratch(c.hint_product(slope, slope, "slope^2")) - roots, "x")
     squared = x + roots

@@ -7,20 +7,21 @@ A chunk of three bits looks up its point in a table and adds it; chunks of one s
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import TypeAlias
+
+from bonsai_verifier.parameters import FR_MODULUS as R
 
 from ..dsl.builder import Builder
 from ..dsl.trace import System
-from ..dsl.wires import Bit, Num, linear
+from ..dsl.wires import Bit, Num
 from ..errors import CircuitError
 from ..native import jubjub
 from ..native import pedersen as native
 from ..native.pedersen import BLINDING_DIGITS, CHUNK_BITS, SEGMENT_CHUNKS, TAG_BITS
 from . import edwards, montgomery
 from .montgomery import Addend, Size, Sum
-from .range import field_bits
 from .table import Tables, interpolated, monomials
-
 
 _Constants: TypeAlias = Sequence[tuple[int, tuple[int, ...]]]  # chunks by number, with their bits
 
@@ -92,7 +93,7 @@ class Partial:
 
 
 def accumulate(c: Builder, parts: Sequence[Chunk], before: Partial | None = None) -> Partial:
-    """The sum of chunks of one segment, after `before`; constant chunks go into the table of the first variable one.  Cost: see `pedersen`."""
+    """The sum of chunks of one segment, after `before`; constant chunks go into the table of the first variable one."""
     constants = [(part.number, bits) for part in parts if (bits := part.value()) is not None]
     variable = [part for part in parts if part.value() is None]
     total = None if before is None else before.total
@@ -135,7 +136,7 @@ def placed(c: Builder, bits: Sequence[Bit], places: Sequence[Place], selector: S
     cuts = sorted({0, len(own)} | crossed)
     waiting = [list(place.constants) for place in places]
     points = []
-    for low, high in zip(cuts, cuts[1:], strict=False):
+    for low, high in pairwise(cuts):
         constants: list[list[tuple[int, tuple[int, ...]]]] = []
         for place, rest in zip(places, waiting, strict=True):
             segment = (place.first + low) // SEGMENT_CHUNKS
@@ -164,6 +165,7 @@ def _fixed(c: Builder, constants: Sequence[_Constants], selector: Sequence[Bit])
 
 
 # Look-ups ----------------------------------------------------------------------------------------------------------------------
+
 
 def _addend(
     c: Builder,
@@ -230,7 +232,8 @@ def _signed_of_several(
         x, y, x_squared, y_squared = _point_of_two(c, bits, windows, selector[0])
         return Addend(x, _with_sign(c, bits[2], y, y_squared), x_squared, sizes)
     tables = c.once(
-        ("look-up", *(bit.key() for bit in (*selector, *bits[:2]))), lambda: Tables(c, [*selector, *bits[:2]], len(selector))
+        ("look-up", *(bit.key() for bit in (*selector, *bits[:2]))),
+        lambda: Tables(c, [*selector, *bits[:2]], len(selector)),
     )
     x, y = (
         tables.at([window[e][i] for e in range(4) for window in windows], label)
@@ -372,7 +375,7 @@ def blinding_points(c: Builder, sigma: Num) -> list[edwards.Point]:
     ]
 
 
-_HALF = pow(2, -1, jubjub.R)
+_HALF = pow(2, -1, R)
 
 
 def _digit_bits(c: Builder, octal: Num, j: int) -> list[Bit]:

@@ -23,7 +23,7 @@ _ROOT_CHUNKS = _TAG_CHUNKS + FIELD_BITS // CHUNK_BITS
 
 
 class PedersenSuite:
-    """Sapling's Pedersen hash with a blinding of its own, equal to native.pedersen.PedersenSuite; the tags make the two functions different.
+    """Sapling's Pedersen hash with a blinding of its own, equal to native.pedersen.PedersenSuite; two functions by their tags.
 
     Every value is hashed by its bits; values are unpacked once, and the root's part of an account once for all accounts with that root.
     """

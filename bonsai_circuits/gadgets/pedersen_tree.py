@@ -128,8 +128,7 @@ def _widened(c: Builder, parts: list[Bit]) -> list[Bit]:
 def take_flag(c: Builder, leaf: Num, digit: Digit, active: Bit | None) -> tuple[Num, Num]:
     """The nodes over 2^FLAG_LEVELS leaves that are flags, before and after the one at the digit was set; it was 0.
 
-    In: a `shared` digit; leaf, a scratch value, the flags as one number.  Where `active` is 0 nothing is set, but the flag must be 0 all the
-    same.
+    In: a `shared` digit; leaf, a scratch value, the flags as one number.  Where `active` is 0 nothing is set, but the flag must be 0 too.
     Cost: 8 rows for the flags, 7 with `active`, 2 tables of 256 nodes from 2 x 11 products and 15 rows: 82 rows, 89 with `active`.
     Sound because f (f + s - 1) = 0, s one-hot at the digit, makes each flag 0 or 1 and the one at the digit 0 (in Square R1CS
     (f + s/2)^2 = f + s/4, the same since s^2 = s); the new flags f + s are 0 or 1 again; and a node is a function of the flags below it.

@@ -146,7 +146,9 @@ def commit(tag: int, bits: Sequence[int], sigma: int) -> int:
     Raises InputError: sigma not in [0, r_J).
     """
     if not 0 <= sigma < ORDER:
-        raise InputError("blinding", "not in [0, r_J), r_J the order of Jubjub's prime subgroup; draw it uniformly there")
+        raise InputError(
+            "blinding", "not in [0, r_J), r_J the order of Jubjub's prime subgroup; draw it uniformly there"
+        )
     message = enumerate(chunks_of([*_tag(tag), *bits]))
     return add_all([*(entry(k, chunk) for k, chunk in message), *blinding_entries(sigma)])[0]
 
