@@ -29,7 +29,9 @@ def all_operations(c, p, w):  # type: ignore[no-untyped-def]
     c.must_be_product(bit, w.a - w.b, chosen - w.b, "bit ? a : b")
     fifth = c.hint_fifth(w.a, w.b, "a^5 + b")
     (fifth - w.b).must_equal(c.fifth_power(w.a, "a^5"))
-    p.out.must_equal(w.a * w.b + bit + inverse + copy + chosen + fifth + c.fifth_power(w.free + 2, "lift"))
+    quotient = c.hint_quotient(w.a, w.b, "a / b")
+    c.must_be_product(quotient, w.b, w.a, "a / b")
+    p.out.must_equal(w.a * w.b + bit + inverse + copy + chosen + fifth + quotient + c.fifth_power(w.free + 2, "lift"))
 
 
 CIRCUIT = compiled(all_operations, "out")
@@ -48,7 +50,8 @@ def test_every_operation_is_used_here() -> None:
 def test_operations_compute_what_their_names_say(a: int, b: int, free: int) -> None:
     inverse = pow(b, -1, R) if b else 0
     chosen = a if a >> 200 & 1 else b
-    expected = (a * b + (a >> 200 & 1) + inverse + 3 * a + 1 + chosen + pow(a, 5, R) + b + pow(free + 2, 5, R)) % R
+    expected = a * b + (a >> 200 & 1) + inverse + 3 * a + 1 + chosen + pow(a, 5, R) + b + a * inverse
+    expected = (expected + pow(free + 2, 5, R)) % R
     w = run(CIRCUIT.tape, {"a": a, "b": b, "free": free})
     assert w.public() == {"out": expected}
 
