@@ -70,9 +70,7 @@ def cheated(circuit: Compiled, inputs: Mapping[str, int], pinned: Mapping[str, i
     where = [0, *(tape.inputs[name] for name in inputs), *targets]
     registers[where] = fr_from_ints([1, *inputs.values(), *pinned.values()])
     given[where] = True
-    run_tape(
-        registers, tape.code[~np.isin(tape.code[:, 1], targets)], tape.start, tape.register, tape.coeff, given
-    )
+    run_tape(registers, tape.code[~np.isin(tape.code[:, 1], targets)], tape.start, tape.register, tape.coeff, given)
     return Witness(tape, registers, True)
 
 
@@ -134,8 +132,7 @@ def loose_wires(system: R1CS | SquareR1CS, z: NDArray[np.uint64], first_private:
     passes all its rows.
     """
     influence = Influence.of(system, z)
-    bound = np.zeros(system.n_wires, np.bool_)
-    bound[influence.wire[influence.rigid]] = True
+    bound = _bound(system, influence.wire[influence.rigid])
     two = influence.square.any(axis=1) & influence.linear.any(axis=1)
     wires = influence.wire[two]
     other = fr_mul(influence.linear[two], fr_inv(influence.square[two]))
@@ -143,6 +140,22 @@ def loose_wires(system: R1CS | SquareR1CS, z: NDArray[np.uint64], first_private:
     same_as_first = (other == other[np.repeat(first, np.diff([*first, len(wires)]))]).all(axis=1)
     bound[wires[~same_as_first]] = True
     return [system.wire_names[wire] for wire in range(first_private, system.n_wires) if not bound[wire]]
+
+
+def free_wires(system: R1CS | SquareR1CS, z: NDArray[np.uint64], first_private: int) -> list[str]:
+    """Private wires that can be changed alone to every other value without breaking a row.  In: z satisfies the system.
+
+    Unlike loose_wires, a wire with a second value is none of these: a bit that nothing reads.
+    """
+    influence = Influence.of(system, z)
+    bound = _bound(system, influence.wire[influence.square.any(axis=1) | influence.linear.any(axis=1)])
+    return [system.wire_names[wire] for wire in range(first_private, system.n_wires) if not bound[wire]]
+
+
+def _bound(system: R1CS | SquareR1CS, wires: NDArray[np.int64]) -> NDArray[np.bool_]:
+    bound = np.zeros(system.n_wires, np.bool_)
+    bound[wires] = True
+    return bound
 
 
 def open_wires(system: R1CS | SquareR1CS, z: NDArray[np.uint64], free: Callable[[str], bool]) -> list[str]:
@@ -155,7 +168,9 @@ def open_wires(system: R1CS | SquareR1CS, z: NDArray[np.uint64], free: Callable[
     rows_of: dict[int, list[int]] = {}
     rigid: set[tuple[int, int]] = set()
     n_public = 1 + len(system.public)
-    for row, wire, is_rigid in zip(influence.row.tolist(), influence.wire.tolist(), influence.rigid.tolist(), strict=True):
+    for row, wire, is_rigid in zip(
+        influence.row.tolist(), influence.wire.tolist(), influence.rigid.tolist(), strict=True
+    ):
         if wire >= n_public and not free(system.wire_names[wire]):
             open_in_row[row].add(wire)
             rows_of.setdefault(wire, []).append(row)

@@ -5,6 +5,7 @@ from bonsai_verifier.parameters import FR_MODULUS as R
 from ..dsl.builder import Builder
 from ..dsl.trace import System
 from ..dsl.wires import Bit, Num, linear
+from ..errors import CircuitError
 from .boolean import times
 from .digit import Digit
 from .select import mux
@@ -22,7 +23,10 @@ def take_bit(c: Builder, leaf: Num, digits: tuple[Digit, Digit, Digit], active: 
     Cost: 128 + 8 booleans, 15 products to select a word, 2^position.
     Sound because the leaf is a sum of 128 booleans, below 2^128 and so not wrapped; the 8 selected flags are booleans, they sum up to the
     word at d1 + 4 d2, both sides are below 2^8, so they are its bits; and the one at d0 is 0.  Hence leaf + 2^position sets that bit alone.
+    Raises CircuitError: other digits.
     """
+    if [digit.size for digit in digits] != [8, 4, 4] or not digits[0].shared:
+        raise CircuitError("bitmap", "expects digits of 3, 2 and 2 bits, the first of them shared")
     with c.scope("bitmap"):
         with c.scope("flags"):
             flags = [c.boolean(leaf, i, f"flag {i}") for i in range(WORD_BITS * WORDS)]

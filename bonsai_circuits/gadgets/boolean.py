@@ -11,15 +11,22 @@ def both(c: Builder, a: Bit, b: Bit, label: str = "a and b") -> Bit:
     Sound because for a, b in {0, 1}: a b is their product (R1CS), and (a + b)^2 = a + b + 2 a b (Square R1CS); either row leaves one value
     for the output, which is 0 or 1.
     """
-    for x, y in ((a, b), (b, a)):
-        if (k := x.constant_value()) is not None:
-            return Bit.trusted(y * k)
+    if (known := folded(a, b)) is not None:
+        return known
     out = c.hint_product(a, b, label)
     with c.only(System.R1CS):
         c.must_be_product(a, b, out, label)
     with c.only(System.SQUARE):
         c.must_be_square(a + b, a + b + 2 * out, label)
     return Bit.trusted(out)
+
+
+def folded(a: Bit, b: Bit) -> Bit | None:
+    """a b if one of them is constant."""
+    for x, y in ((a, b), (b, a)):
+        if (k := x.constant_value()) is not None:
+            return Bit.trusted(y * k)
+    return None
 
 
 def times(c: Builder, bit: Bit, x: Num, x_squared: Num, label: str) -> Num:

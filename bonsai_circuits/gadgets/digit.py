@@ -7,7 +7,10 @@ from bonsai_verifier.parameters import FR_MODULUS as R
 from ..dsl.builder import Builder
 from ..dsl.trace import System
 from ..dsl.wires import Bit, Num, linear
-from .boolean import both
+from ..errors import CircuitError
+from .boolean import both, folded
+
+_MAX_BITS = 3  # `_from_bits` knows no more
 
 
 class Digit:
@@ -18,6 +21,8 @@ class Digit:
     """
 
     def __init__(self, c: Builder, bits: Sequence[Bit], shared: bool = False) -> None:
+        if not 1 <= len(bits) <= _MAX_BITS:
+            raise CircuitError("digit", f"has {len(bits)} bits; a digit has 1 to {_MAX_BITS}")
         self.c = c
         self.bits = tuple(bits)
         self.size = 1 << len(bits)
@@ -99,6 +104,8 @@ class Digit:
 
 def _both_squared(c: Builder, a: Bit, b: Bit, label: str) -> Bit:
     """a b in Square R1CS alone, as gadgets.boolean.both."""
+    if (known := folded(a, b)) is not None:
+        return known
     out = c.hint_product(a, b, label)
     c.must_be_square(a + b, a + b + 2 * out, label)
     return Bit.trusted(out)

@@ -7,6 +7,7 @@ from bonsai_verifier.parameters import FR_MODULUS as R
 from ..dsl.builder import Builder
 from ..dsl.trace import System
 from ..dsl.wires import Num, linear
+from ..errors import CircuitError
 from ..native import poseidon as native
 from .digit import Digit
 from .inner_product import one_hot_inner_product
@@ -50,10 +51,12 @@ def change_lifted(c: Builder, old: Num, new: Num, digit: Digit, siblings: Sequen
     before, children = _open(c, old, digit, siblings)
     difference = new - old
     one_hot = digit.one_hot()
+    with c.scope("distribute"), c.only(System.R1CS):
+        distributed = demux(c, digit.bits, difference)
     parts = [c.hint_product(s, difference, f"change of child {j}") for j, s in enumerate(one_hot)]
     with c.scope("distribute"):
         with c.only(System.R1CS):
-            for part, value in zip(parts, demux(c, digit.bits, difference), strict=True):
+            for part, value in zip(parts, distributed, strict=True):
                 part.must_equal(value, "change of a child")
         with c.only(System.SQUARE):
             squared = c.square(difference, "difference^2")
@@ -85,7 +88,14 @@ def _select_squared(
 
 
 def _children(c: Builder, lifted: Num, digit: Digit, siblings: Sequence[Num]) -> list[Num]:
-    """Free wires for the lifted children; an honest witness has `lifted` at the digit and the lifted siblings elsewhere."""
+    """Free wires for the lifted children; an honest witness has `lifted` at the digit and the lifted siblings elsewhere.
+
+    Raises CircuitError: not digit.size - 1 siblings.
+    """
+    if len(siblings) != digit.size - 1:
+        raise CircuitError(
+            "siblings", f"{len(siblings)} are given; a child of a node of {digit.size} has {digit.size - 1}"
+        )
     constants = entry_constants(native.poseidon_parameters(digit.size))
     one_hot = digit.one_hot()
     children = []

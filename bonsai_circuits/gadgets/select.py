@@ -4,13 +4,17 @@ from collections.abc import Sequence
 
 from ..dsl.builder import Builder
 from ..dsl.wires import Bit, Num
+from ..errors import CircuitError
 
 
 def mux(c: Builder, bits: Sequence[Bit], values: Sequence[Num], out: Num) -> None:
     """values[position] = out, the position's bits least significant first.  Cost: len(values) - 1 products.
 
     Sound because each step keeps v0 + b (v1 - v0), which is v0 for b = 0 and v1 for b = 1.
+    Raises CircuitError: not 2^len(bits) values, or no bits.
     """
+    if not bits or len(values) != 1 << len(bits):
+        raise CircuitError("mux", f"{len(values)} values for {len(bits)} bits; n bits select one of 2^n values, n >= 1")
     level = list(values)
     for bit in bits:
         pairs = list(zip(level[::2], level[1::2], strict=True))

@@ -5,7 +5,7 @@ import pytest
 from bonsai_circuits.dsl.elimination import to_r1cs
 from bonsai_circuits.errors import CircuitError
 from bonsai_circuits.witness.runner import run
-from tests.support import broken, builder, compiled, loose_wires, satisfied
+from tests.support import broken, builder, compiled, free_wires, satisfied
 
 
 def test_an_equation_eliminates_a_private_input_before_a_product() -> None:
@@ -75,5 +75,5 @@ def test_random_circuits_keep_their_meaning(seed: int) -> None:
     assert not any(broken(circuit, honest))
     assert not satisfied(circuit, inputs | {"out": honest.public()["out"] + 1})
     n_fixed = 1 + len(circuit.r1cs.public)
-    assert loose_wires(circuit.r1cs, honest.r1cs(), n_fixed) == []
-    assert loose_wires(circuit.square, honest.square(), n_fixed) == []
+    assert free_wires(circuit.r1cs, honest.r1cs(), n_fixed) == []
+    assert free_wires(circuit.square, honest.square(), n_fixed) == []
