@@ -8,7 +8,7 @@ from tests.support import compiled, free_wires, loose_wires, open_wires
 
 
 def with_gaps(c, p, w):  # type: ignore[no-untyped-def]
-    """Two values: bit, root, and tied, which two rows tie to the same two.  One: other, whose rows differ in the second; unread, any if a = 0."""
+    """Two values: bit, root, and tied, by two rows alike.  One: other, whose rows differ in the second.  Any: unread, if a = 0."""
     c.boolean(p.a, 0, "bit")
     tied = c.boolean(p.a, 1, "tied")
     c.must_be_square(tied - 2, 4 - 3 * tied, "tied is 0 or 1 once more")
