@@ -293,6 +293,40 @@ def test_a_damaged_file_is_named(bonsai: Any, compiled: Path, tmp_path: Path, fi
     assert file in done.err
 
 
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (RuntimeError("boom"), 3, "internal error"),
+        (MemoryError(), 3, "internal"),
+    ],
+)
+def test_interruptions_and_defects_have_their_own_codes(
+    bonsai: Any, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, message: str
+) -> None:
+    def fails(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("bonsai_circuits.pipeline.Circuit.witness", fails)
+    done = bonsai("check", "--input", FIRST, "--json")
+    assert done.code == code
+    assert message in done.json["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"), [({"surplus": "1"}, "surplus: is no public"), ({"fee": None}, "fee: ")]
+)
+def test_public_files_have_exactly_the_public_inputs(
+    bonsai: Any, proof: Path, changes: dict[str, object], message: str
+) -> None:
+    public = proof.with_suffix(".public.json")
+    values = {**json.loads(public.read_text()), **changes}
+    public.write_text(json.dumps({name: value for name, value in values.items() if value is not None}))
+    done = bonsai("verify", proof, "--allow-development")
+    assert done.code == 2
+    assert message in done.err
+
+
 def test_errors_are_json_too(bonsai: Any, tmp_path: Path) -> None:
     done = bonsai("check", "--input", tmp_path / "missing.json", "--json")
     assert done.code == 2

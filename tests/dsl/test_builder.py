@@ -161,6 +161,30 @@ def test_a_public_input_that_was_read_is_not_computed() -> None:
     assert circuit.tape.computed == {"y"}
 
 
+def test_a_public_input_equated_twice_is_computed_once_and_bound_twice() -> None:
+    def describe(c, p, w):  # type: ignore[no-untyped-def]
+        p.y.must_equal(w.a * w.a)
+        p.y.must_equal(w.b * w.b)
+
+    circuit = compiled(describe, "y")
+    assert satisfied(circuit, {"a": 3, "b": 3})
+    assert not satisfied(circuit, {"a": 3, "b": 4})
+    assert not satisfied(circuit, {"a": 4, "b": 3})
+    assert not satisfied(circuit, {"a": 3, "b": 4, "y": 16})
+
+
+def test_a_public_input_that_a_hint_read_before_must_be_given() -> None:
+    """Its value would come too late for the hint."""
+
+    def describe(c, p, w):  # type: ignore[no-untyped-def]
+        low = c.boolean(p.y, 0, "low bit")
+        p.y.must_equal(w.a * w.a)
+        p.z.must_equal(low)
+
+    circuit = compiled(describe, "y", "z")
+    assert circuit.tape.computed == {"z"}
+
+
 def test_modulus_is_the_field() -> None:
     c = builder("x")
     assert (c.public("x") * R).terms == {}

@@ -47,6 +47,22 @@ def test_an_equation_that_follows_from_others_costs_nothing() -> None:
     assert to_r1cs(c.finish()).system.n_rows == 2
 
 
+def test_a_wire_eliminated_late_goes_from_earlier_solutions_too() -> None:
+    """a = b + 1, then b = d + 1: one of the three stays, and the others are combinations of it alone."""
+
+    def describe(c, p, w):  # type: ignore[no-untyped-def]
+        p.y.must_equal(w.a * w.a)
+        w.a.must_equal(w.b + 1)
+        w.b.must_equal(w.d + 1)
+        p.z.must_equal(w.d * w.d)
+
+    circuit = compiled(describe, "y", "z")
+    assert len({"a", "b", "d"} & set(circuit.r1cs.wire_names)) == 1
+    assert satisfied(circuit, {"a": 5, "b": 4, "d": 3, "y": 25, "z": 9})
+    assert not satisfied(circuit, {"a": 5, "b": 4, "d": 3, "y": 26, "z": 9})
+    assert not satisfied(circuit, {"a": 6, "b": 5, "d": 3, "y": 36, "z": 9})
+
+
 @pytest.mark.parametrize("seed", range(25))
 def test_random_circuits_keep_their_meaning(seed: int) -> None:
     """Rows and equations at random: trace, R1CS and square system accept the same witnesses and reject the same changes."""

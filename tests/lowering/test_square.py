@@ -118,6 +118,43 @@ def test_check_refuses_a_row_that_was_left_out() -> None:
         check_lowering(system, replace(result, source=source, rule=rule))
 
 
+def test_check_refuses_a_linear_row_that_says_something_else() -> None:
+    """(left)^2 = right with right not zero is no linear row, even where left and right agree at the point."""
+    system, result = lowered(linear_row)
+    row = next(k for k, number in enumerate(result.rule.tolist()) if RULES[number] is Rule.LINEAR)
+    b_rows = result.system.b.rows()
+    b_rows[row] = {0: 1}
+    changed = replace(result.system, b=SparseRows.from_rows(b_rows))
+    with pytest.raises(CircuitError, match="lowering"):
+        check_lowering(system, replace(result, system=changed))
+
+
+def test_check_refuses_a_missing_row_even_if_all_others_are_right() -> None:
+    system, result = lowered(two_squares_row)
+    last = result.system.n_rows - 1
+    short = replace(
+        result.system,
+        a=SparseRows.from_rows(result.system.a.rows()[:last]),
+        b=SparseRows.from_rows(result.system.b.rows()[:last]),
+    )
+    with pytest.raises(CircuitError, match="no square row"):
+        check_lowering(system, replace(result, system=short, rule=result.rule[:last], source=result.source[:last]))
+
+
+def test_build_checks_its_lowering(monkeypatch: pytest.MonkeyPatch) -> None:
+    from bonsai_circuits import pipeline
+
+    def wrong(system: R1CS) -> Lowered:
+        result = lower(system)
+        rows = result.system.b.rows()
+        rows[-1] = {}
+        return replace(result, system=replace(result.system, b=SparseRows.from_rows(rows)))
+
+    monkeypatch.setattr(pipeline, "lower", wrong)
+    with pytest.raises(CircuitError, match="lowering"):
+        pipeline.build(Relation("test", ("x", "y"), general_row).trace("test"))
+
+
 def test_synthesis_is_deterministic() -> None:
     for circuit in BUILT_IN:
         digests = {circuit_digest(lower(to_r1cs(circuit.trace()).system).system) for _ in range(2)}
