@@ -1,17 +1,26 @@
-"""bonsai count."""
+"""bonsai count, bonsai lint."""
 
+from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
+from textwrap import indent
+from typing import Any
 
 import click
 
+from ..artifacts.json_object import parse_json
 from ..errors import InputError
 from ..pipeline import Circuit
 from ..relations.builtin import BUILT_IN
 from ..report.count import count_table, rule_table
+from ..report.lint import Lint, lint, parse_allowances
 from ..report.tree import by_scope, scope_table
-from .console import result
+from ..witness.inputs import read_inputs
+from .console import EXIT_FAILED, result, say, steps
 from .options import circuit_options, open_circuit
 
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_SHOWN_FINDINGS = 20  # as text; --json has them all
 _SHOWN_DEPTH = 2  # levels of scopes that a page of text has room for
 
 
@@ -50,3 +59,65 @@ def count(
             value["rules"] = {rule: {"before": before, "after": after} for rule, (before, after) in rules.items()}
             tables.append(rule_table(one.about.name, rules))
     result(counts, "\n\n".join(tables), as_json)
+
+
+@click.command("lint")
+@circuit_options()
+@click.option("--input", "input_file", type=_FILE, required=True, help="JSON file of inputs that satisfy the circuit.")
+@click.option(
+    "--allow", type=_FILE, help='Reviewed findings as JSON: {check: {wire: reason}}, "*" in a wire for any characters.'
+)
+@click.option("--rank/--no-rank", default=True, help="Look for wires that move together, too.  [default: rank]")
+def lint_command(
+    circuit: str,
+    hash_name: str,
+    tree: str,
+    compiled: Path,
+    as_json: bool,
+    input_file: Path,
+    allow: Path | None,
+    rank: bool,
+) -> None:
+    """Look for under-constrained wires of CIRCUIT beside an honest witness; exit code 1 if there are any that are not allowed."""
+    target = open_circuit(circuit, hash_name, tree, compiled)
+    allowed = parse_allowances(_json(allow), str(allow)) if allow else {}
+    with steps(1) as progress:
+        progress.start("lint")
+        found = lint(target, target.witness(read_inputs(input_file)), allowed, rank)
+        progress.done()
+    value = {
+        "ok": not found.faults,
+        "circuit": found.circuit,
+        "systems": [asdict(size) for size in found.dimensions],
+        "findings": [asdict(finding) for finding in found.findings],
+        "unneeded": [{"check": check, "wire": wire} for check, wire in found.unneeded],
+    }
+    for check, wire in found.unneeded:
+        say(f"note: allowed, but not found at this witness: {check}: {wire}")
+    result(value, _lint_text(found), as_json)
+    if found.faults:
+        raise click.exceptions.Exit(EXIT_FAILED)
+
+
+def _lint_text(found: Lint) -> str:
+    lines = []
+    for size in found.dimensions:
+        free = "" if size.solutions is None else f", solutions of dimension {size.solutions:,}"
+        free += f", {size.unexplained:,} of it by no input" if size.unexplained else ""
+        lines.append(f"{found.circuit}: {size.system} with {size.rows:,} rows, {size.wires:,} wires{free}")
+    shown = sorted(found.findings, key=lambda finding: finding.allowed is not None)
+    for check, group in groupby(shown[:_SHOWN_FINDINGS], key=lambda finding: finding.check):
+        lines += [f"{check}:", *(indent(finding.report(), "  ") for finding in group)]
+    if len(shown) > _SHOWN_FINDINGS:
+        lines.append(f"and {len(shown) - _SHOWN_FINDINGS} more; --json has all of them")
+    n_allowed = len(found.findings) - len(found.faults)
+    return "\n".join([*lines, f"{len(found.faults)} findings" + (f", and {n_allowed} allowed" if n_allowed else "")])
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        return parse_json(path.read_bytes())
+    except OSError as e:
+        raise InputError(str(path), f"cannot be read: {e.strerror}") from e
+    except ValueError as e:
+        raise InputError(str(path), f"is not a JSON object: {e}") from e

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,8 @@ NO_LINE = "(no line)"
 _PACKAGE = __name__.partition(".")[0]
 _SHOWN_SCOPES = 3  # beside a line
 
-Path = tuple[str, ...]
+AnyCircuit: TypeAlias = Circuit | Compiled
+Path: TypeAlias = tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -55,7 +56,7 @@ class Node:
             node.sr1cs += sr1cs
 
 
-def by_scope(circuit: Circuit | Compiled) -> Node:
+def by_scope(circuit: AnyCircuit) -> Node:
     """Rows by scope path, in the order in which the scopes were opened; outline rows stand apart."""
     root = Node(circuit.about.name)
     origins = circuit.r1cs.origins
@@ -67,7 +68,7 @@ def by_scope(circuit: Circuit | Compiled) -> Node:
     return root
 
 
-def by_source(circuit: Circuit | Compiled) -> Node:
+def by_source(circuit: AnyCircuit) -> Node:
     """Rows by source: the author's own line, the gadget's line that it led to, the row's label.
 
     The note of an author's line names the outermost scopes of its rows.

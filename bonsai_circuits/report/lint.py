@@ -1,0 +1,252 @@
+"""Finds what a circuit constrains too little, beside one honest witness.
+
+in no row      a hinted wire of the description that stands in no row and computes none that does.
+unused input   an input that no row depends on: any value would do.
+changes alone  a wire that may take another value, one or any, while all others stay.  Exact, over all values of the wire.
+moves freely   a hint that can move, to first order and with others, away from what the witness program computes.
+
+The first two look at the description, the third at both systems at the witness, the last at their Jacobians there: `directions` says
+what it proves and what it does not.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..dsl.trace import Op
+from ..errors import InputError, Unsatisfied
+from ..r1cs.freedom import Change, Deviations
+from ..r1cs.system import R1CS, SquareR1CS, UInt64
+from ..relations.builtin import NO_HASH
+from ..relations.reviewed import REVIEWED
+from ..witness.runner import Witness
+from ..witness.tape import Tape
+from .directions import Kernel, explain
+from .tree import AnyCircuit
+
+_REPORTED_ROWS = 3
+_MOVES = "can move away from what the witness program computes, to first order, while other wires make up for it"
+
+
+class Check(StrEnum):
+    """What was looked for."""
+
+    NO_ROW = "in no row"
+    UNUSED = "unused input"
+    ALONE = "changes alone"
+    FREE = "moves freely"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One wire that something is wrong with.  system is empty for a finding about the description itself.
+
+    scope, where, user_where: a row that holds the wire, empty if none does.  allowed: the reason why this is no fault, None if it is one.
+    """
+
+    check: Check
+    system: str
+    wire: str
+    message: str
+    scope: str = ""
+    where: str = ""
+    user_where: str = ""
+    allowed: str | None = None
+
+    def report(self) -> str:
+        """A few lines for a person."""
+        lines = [f"{self.wire}: {self.message}" + (f" ({self.system})" if self.system else "")]
+        if self.where:
+            called = f", called from {self.user_where}" if self.user_where != self.where else ""
+            lines.append(f"  stands in   {self.scope}, written at {self.where}{called}")
+        if self.allowed is not None:
+            lines.append(f"  allowed     {self.allowed}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Dimensions:
+    """One system at the witness: its size, the dimension of its solutions to first order, and how much of it no input explains.
+
+    None where it was not computed.
+    """
+
+    system: str
+    rows: int
+    wires: int
+    solutions: int | None
+    unexplained: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Lint:
+    """All findings, and those of the caller's allowances that none of them needed, as (check, wire)."""
+
+    circuit: str
+    dimensions: tuple[Dimensions, ...]
+    findings: tuple[Finding, ...]
+    unneeded: tuple[tuple[str, str], ...]
+
+    @property
+    def faults(self) -> list[Finding]:
+        """The findings that are not allowed."""
+        return [finding for finding in self.findings if finding.allowed is None]
+
+
+Allowances = Mapping[str, Mapping[str, str]]  # check -> wire, * standing for any characters -> reason
+
+
+def lint(circuit: AnyCircuit, witness: Witness, allowed: Allowances | None = None, rank: bool = True) -> Lint:
+    """Looks for under-constrained wires in both systems.  rank=False leaves out the last check, the slow one.
+
+    allowed: beside those of relations/reviewed.py for a built-in circuit.
+    Raises Unsatisfied: the witness breaks a row.  InputError: it was not computed from inputs.
+    """
+    if failed := circuit.failures(witness, limit=_REPORTED_ROWS):
+        raise Unsatisfied("witness", "\n".join(["does not satisfy the circuit", *(row.report() for row in failed)]))
+    systems = _systems(circuit, witness)
+    findings = [*_idle_wires(circuit), *_unused_public(circuit)]
+    unused = {finding.wire for finding in findings}
+    for system in systems:
+        findings += [finding for finding in system.alone() if finding.wire not in unused]
+    dimensions: list[tuple[int | None, int | None]] = []
+    if rank:
+        kernels = [Kernel(at.system.n_rows, at.deviations.jacobian(at.fixed), at.fixed, at.register) for at in systems]
+        explain(kernels, witness)
+        for at, kernel in zip(systems, kernels, strict=True):
+            findings += [at.finding(Check.FREE, wire, _MOVES) for wire in kernel.deviating(circuit.traced, witness)]
+            dimensions.append((kernel.dimension, len(kernel.unexplained)))
+    judged, unneeded = _judged(findings, circuit, allowed or {})
+    sizes = (
+        Dimensions(at.name, at.system.n_rows, at.system.n_wires, *of)
+        for at, of in zip(systems, dimensions or [(None, None)] * len(systems), strict=True)
+    )
+    return Lint(circuit.about.name, tuple(sizes), judged, unneeded)
+
+
+def parse_allowances(content: Mapping[str, Any], source: str) -> dict[str, dict[str, str]]:
+    """{check: {wire: reason}} as it stands in a JSON file; * in a wire stands for any characters.  Raises InputError."""
+    found: dict[str, dict[str, str]] = {}
+    for check, wires in content.items():
+        if check not in set(Check):
+            raise InputError(source, f"there is no check {check!r}; the checks are: {', '.join(Check)}")
+        if not isinstance(wires, dict) or not all(isinstance(x, str) and x.strip() for x in wires.values()):
+            raise InputError(source, f'expected {{"{check}": {{"name of a wire": "reason"}}}}')
+        found[check] = dict(wires)
+    return found
+
+
+# The description -------------------------------------------------------------------------------------------------------------
+
+
+def _idle_wires(circuit: AnyCircuit) -> list[Finding]:
+    """Private wires of the description that stand in no row and compute none that does."""
+    traced, tape = circuit.traced, circuit.tape
+    used = np.zeros(tape.n_registers, np.bool_)
+    for matrix in (traced.a, traced.b, traced.c):
+        used[matrix.wire] = True
+    for i in range(len(tape.code) - 1, -1, -1):
+        if used[tape.code[i, 1]]:
+            used[_reads(tape, i)] = True
+    inputs, findings = set(tape.inputs.values()), []
+    for wire in range(1 + tape.n_public, traced.n_wires):
+        if not used[wire]:
+            check = Check.UNUSED if wire in inputs else Check.NO_ROW
+            what = "no row depends on this input" if wire in inputs else "no row holds this hint, and nothing needs it"
+            findings.append(Finding(check, "", traced.wire_names[wire], what))
+    return findings
+
+
+def _reads(tape: Tape, i: int) -> NDArray[np.int32]:
+    """The registers that instruction i reads."""
+    op, _, x, y, immediate = tape.code[i].tolist()
+    combinations = [x, y, immediate] if op == Op.SELECT else [x, y]
+    return np.concatenate([tape.register[tape.start[k] : tape.start[k + 1]] for k in combinations])
+
+
+def _unused_public(circuit: AnyCircuit) -> list[Finding]:
+    """Public inputs that no row of the R1CS holds, or none of the square system but their own outline row."""
+    n = len(circuit.r1cs.public)
+    in_r1cs = np.zeros(circuit.r1cs.n_wires, np.bool_)
+    for matrix in (circuit.r1cs.a, circuit.r1cs.b, circuit.r1cs.c):
+        in_r1cs[matrix.wire] = True
+    in_square = np.zeros(circuit.square.n_wires, np.bool_)
+    for matrix in (circuit.square.a, circuit.square.b):
+        in_square[matrix.wire[matrix.start[n + 1] :]] = True
+    message = "no row holds this public input: a proof is valid for any value of it"
+    return [
+        Finding(Check.UNUSED, "", name, message)
+        for j, name in enumerate(circuit.r1cs.public, start=1)
+        if not (in_r1cs[j] and in_square[n + 1 + j])
+    ]
+
+
+# One system at the witness ---------------------------------------------------------------------------------------------------
+
+
+class _At:
+    """One system at the witness.  A public input and its private copy count as one wire, so outline rows are left out."""
+
+    def __init__(
+        self, name: str, system: R1CS | SquareR1CS, z: UInt64, register: NDArray[np.int32], n_fixed: int
+    ) -> None:
+        """register: of each wire; n_fixed: the first wires, which are the constant or stand for public ones elsewhere."""
+        self.name, self.system, self.register = name, system, register
+        self.fixed = np.zeros(system.n_wires, np.bool_)
+        self.fixed[:n_fixed] = True
+        self.deviations = Deviations.of(system, z).after(n_fixed - 1)
+
+    def alone(self) -> list[Finding]:
+        change = self.deviations.alone()
+        change[self.fixed] = Change.HELD
+        what = {Change.ANY: "may have any other value", Change.ONE_OTHER: "may have one other value"}
+        return [
+            self.finding(Check.ALONE, int(wire), f"{what[Change(change[wire])]} while all other wires stay")
+            for wire in np.flatnonzero(change)
+        ]
+
+    def finding(self, check: Check, wire: int, message: str) -> Finding:
+        origins, name = self.system.origins, self.system.wire_names[wire]
+        entry = int(np.argmax(self.deviations.wire == wire))
+        if self.deviations.wire[entry] != wire:
+            return Finding(check, self.name, name, message)
+        row = int(self.deviations.row[entry])
+        where = f"{origins.strings[origins.file[row]]}:{origins.line[row]}"
+        user_where = f"{origins.strings[origins.user_file[row]]}:{origins.user_line[row]}"
+        return Finding(check, self.name, name, message, origins.strings[origins.scope[row]], where, user_where)
+
+
+def _systems(circuit: AnyCircuit, witness: Witness) -> list[_At]:
+    n_copies = len(circuit.r1cs.public) + 1
+    return [
+        _At("R1CS", circuit.r1cs, witness.r1cs(), witness.tape.r1cs, 1),
+        _At("Square R1CS", circuit.square, witness.square(), witness.tape.square, n_copies + 1),
+    ]
+
+
+# Allowances ------------------------------------------------------------------------------------------------------------------
+
+
+def _judged(
+    findings: Iterable[Finding], circuit: AnyCircuit, given: Allowances
+) -> tuple[tuple[Finding, ...], tuple[tuple[str, str], ...]]:
+    """The findings, each with the reason of an allowance that it falls under, and the given allowances that none does."""
+    about = circuit.about
+    reviewed: Allowances = REVIEWED.get(about.relation, {}) if about.hash != NO_HASH else {}
+    needed: set[tuple[str, str]] = set()
+    judged = []
+    for finding in findings:
+        reason = None
+        for allowances in (reviewed, given):
+            for wire, text in allowances.get(finding.check, {}).items():
+                if re.fullmatch(re.escape(wire).replace(r"\*", ".*"), finding.wire):
+                    reason = text
+                    needed.add((finding.check, wire))
+        judged.append(replace(finding, allowed=reason))
+    unneeded = [(check, wire) for check, wires in given.items() for wire in wires if (check, wire) not in needed]
+    return tuple(judged), tuple(unneeded)
