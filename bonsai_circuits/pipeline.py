@@ -23,13 +23,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bonsai_verifier.parameters import CONTEXT_BYTES
-from bonsai_verifier.wire import VerifyingKey, decode_verifying_key, encode_verifying_key
+from bonsai_verifier.wire import KEY_BYTES, VerifyingKey, decode_verifying_key, encode_verifying_key
 
 from .artifacts.atomic import write_atomic
+from .artifacts.json_object import parse_json
 from .artifacts.manifest import verify_manifest, write_manifest
 from .dsl.elimination import to_r1cs, traced_system
 from .dsl.trace import System, Trace
-from .errors import BonsaiError, CircuitMismatch, FileDamaged, InputError, Unsatisfied
+from .errors import BonsaiError, CircuitMismatch, FileDamaged, InputError, KeyRefused, Unsatisfied
+from .keys.consistency import check_proving_key
 from .keys.domain import smallest_domain
 from .keys.proving_key import ProvingKey, read_proving_key, write_proving_key
 from .keys.setup import development_setup
@@ -81,9 +83,9 @@ class About:
         }
 
     @classmethod
-    def from_json(cls, path: Path, text: str) -> "About":
+    def from_json(cls, path: Path, data: bytes) -> "About":
         try:
-            value = json.loads(text)
+            value = parse_json(data)
             return cls(
                 name=str(value["name"]),
                 relation=str(value["relation"]),
@@ -138,7 +140,11 @@ class _Operations:
         context: bytes = bytes(CONTEXT_BYTES),
         timings: dict[str, float] | None = None,
     ) -> bytes:
-        """128 bytes.  Raises Unsatisfied with the reports of the first broken rows."""
+        """128 bytes.  Raises Unsatisfied with the reports of the first broken rows; CircuitMismatch: a key of another circuit."""
+        if key.circuit_digest != self.about.digest:
+            raise CircuitMismatch(
+                "proving key", f"is for the circuit {key.circuit_digest.hex()}, this one is {self.about.digest.hex()}"
+            )
         if failed := self.failures(witness, limit=_REPORTED_ROWS):
             raise Unsatisfied("witness", "\n".join(["does not satisfy the circuit", *(row.report() for row in failed)]))
         return pari.prove(key, self.square, witness.square(), context, timings=timings)
@@ -245,16 +251,16 @@ class Circuit(_Operations):
 
     @cached_property
     def traced(self) -> R1CS:  # type: ignore[override]  # an attribute there, read when needed here
-        return open_r1cs(self.folder / FILES["traced"])
+        return open_r1cs(self._whole("traced"))
 
     @cached_property
     def r1cs(self) -> R1CS:  # type: ignore[override]
-        return open_r1cs(self.folder / FILES["r1cs"])
+        return open_r1cs(self._whole("r1cs"))
 
     @cached_property
     def square(self) -> SquareR1CS:  # type: ignore[override]
         """Raises CircuitMismatch: the square system is not the one that the circuit's digest names."""
-        square = open_square(self.folder / FILES["square"])
+        square = open_square(self._whole("square"))
         self._require_digest(FILES["square"], circuit_digest(square))
         return square
 
@@ -265,8 +271,12 @@ class Circuit(_Operations):
     @cached_property
     def tape(self) -> Tape:  # type: ignore[override]
         """Raises CircuitMismatch: the tape was compiled for another system."""
-        tape = open_tape(self.folder / FILES["tape"])
+        tape = open_tape(self._whole("tape"))
         self._require_digest(FILES["tape"], tape.circuit_digest)
+        if tape.public != self.square.public:
+            raise FileDamaged(
+                str(self.folder / FILES["tape"]), "has other public inputs than the square system; compile again"
+            )
         return tape
 
     def make_development_keys(self) -> ProvingKey:
@@ -279,18 +289,34 @@ class Circuit(_Operations):
     def has_keys(self) -> bool:
         """Both key files are there and belong to this circuit."""
         try:
-            key = self.proving_key()
-            return (self.folder / VERIFYING_KEY).read_bytes() == encode_verifying_key(key.verifying_key)
-        except (BonsaiError, OSError):
+            self.proving_key()
+        except BonsaiError:
             return False
+        return True
 
-    def proving_key(self) -> ProvingKey:
-        """Raises FileDamaged: there is none, or it is damaged; CircuitMismatch: it is of another circuit."""
-        return read_proving_key(self.folder / PROVING_KEY, self.about.digest)
+    def proving_key(self, check: bool = False) -> ProvingKey:
+        """The key to prove with; `check` tests every element, which a key from elsewhere needs once.
+
+        Raises FileDamaged: there is none, or it is damaged; CircuitMismatch: it is of another circuit; KeyRefused: it is not the
+        verifying key's.
+        """
+        key = read_proving_key(self.folder / PROVING_KEY, self.about.digest)
+        if encode_verifying_key(key.verifying_key) != _read_key_file(self.folder / VERIFYING_KEY):
+            raise KeyRefused(
+                str(self.folder), "proving.key and verifying.key are of two setups; run `bonsai setup --force`"
+            )
+        if check:
+            check_proving_key(key, self.square)
+        return key
 
     def verifying_key(self, allow_development: bool = False) -> VerifyingKey:
         """Raises FileDamaged: there is none; WireError, KeyRefused, CircuitMismatch: one that must not be used for this circuit."""
         return read_verifying_key(self.folder / VERIFYING_KEY, self.about.digest, allow_development)
+
+    def _whole(self, name: str) -> Path:
+        """The file, as the manifest has it.  Raises FileDamaged."""
+        verify_manifest(self.folder, [name])
+        return self.folder / FILES[name]
 
     def _require_digest(self, file: str, found: bytes) -> None:
         if found != self.about.digest:
@@ -302,16 +328,22 @@ class Circuit(_Operations):
 
 def read_verifying_key(path: Path, circuit_digest: bytes, allow_development: bool) -> VerifyingKey:
     """The key in a file, if it is one of the circuit with this digest.  Raises WireError, KeyRefused, CircuitMismatch."""
+    data = _read_key_file(path)
+    return decode_verifying_key(data, allow_development=allow_development, circuit_digest=circuit_digest)
+
+
+def _read_key_file(path: Path) -> bytes:
+    """The file's bytes; of one that is too long only enough to be refused."""
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            return file.read(KEY_BYTES + 1)
     except OSError as e:
         raise FileDamaged(str(path), f"cannot be read ({e.strerror}); run `bonsai setup`, or name a key") from e
-    return decode_verifying_key(data, allow_development=allow_development, circuit_digest=circuit_digest)
 
 
 def _about(folder: Path) -> About:
     path = folder / FILES["circuit"]
     try:
-        return About.from_json(path, path.read_text())
+        return About.from_json(path, path.read_bytes())
     except OSError as e:
         raise FileDamaged(str(path), "there is no such file; compile the circuit first") from e

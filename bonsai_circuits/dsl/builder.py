@@ -13,11 +13,13 @@ from bonsai_verifier.parameters import FR_MODULUS as R
 from ..errors import CircuitError
 from ..r1cs.linear import ONE, Terms, added, constant, is_constant, scaled
 from .trace import Equation, Instruction, Op, Origin, Row, System, Trace
-from .wires import Bit, Num
+from .wires import Bit, Num, as_integer
 
 _T = TypeVar("_T")
 _PACKAGE = __name__.partition(".")[0]
 _BUILDER_ROOM = f"{_PACKAGE}.dsl"
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\[[0-9]+\])*")
+ONE_NAME = "one"  # of wire 0
 _RELATION = f"{_BUILDER_ROOM}.circuit"
 
 
@@ -28,6 +30,12 @@ class Builder:
     """
 
     def __init__(self, name: str, public: Sequence[str]) -> None:
+        if isinstance(public, str):
+            raise CircuitError(
+                "public", f"expected a sequence of names, got the string {public!r}; write ({public!r},)"
+            )
+        for word in (name, *public):
+            _require_name(word)
         if len(set(public)) != len(public):
             raise CircuitError(
                 "public", f"a name stands twice in {tuple(public)}; give every public input its own name"
@@ -35,7 +43,7 @@ class Builder:
         self._name = name
         self._public = tuple(public)
         self._secret: dict[str, int] = {}
-        self._wire_names = ["one", *public]
+        self._wire_names = [ONE_NAME, *public]
         self._instructions: list[Instruction] = []
         self._rows: list[Row] = []
         self._equations: list[Equation] = []
@@ -44,6 +52,7 @@ class Builder:
         self._computed: set[int] = set()
         self._scratch: set[int] = set()
         self._system: System | None = None
+        self._finished = False
         self._made: dict[Hashable, Any] = {}
         self._fifths: dict[tuple[tuple[int, int], ...], _Fifth] = {}
 
@@ -59,6 +68,7 @@ class Builder:
         if name in self._public:
             raise CircuitError(name, "is a public input; read it from the public ones")
         if name not in self._secret:
+            _require_name(name)
             self._secret[name] = self._wire(name)
         return self._num(self._secret[name])
 
@@ -69,12 +79,16 @@ class Builder:
         return self._num(wire)
 
     def num(self, value: Num | int) -> Num:
-        return value if isinstance(value, Num) else Num(self, constant(value))
+        if not isinstance(value, Num):
+            return Num(self, constant(as_integer(value)))
+        self._require_own(value)
+        return value
 
     # Rows -------------------------------------------------------------------------------------------------------------------
 
     def product(self, x: Num, y: Num, label: str) -> Num:
         """x y.  Cost: 1 row; none if one of them is a constant."""
+        self._require_own(x, y)
         if (k := x.constant_value()) is not None:
             return y * k
         if (k := y.constant_value()) is not None:
@@ -89,10 +103,12 @@ class Builder:
 
     def must_be_product(self, x: Num, y: Num, out: Num, label: str) -> None:
         """x y = out.  Cost: 1 row."""
+        self._require_own(x, y, out)
         self._row(x.terms, y.terms, out.terms, label)
 
     def must_be_square(self, x: Num, out: Num, label: str) -> None:
         """x^2 = out.  Cost: 1 row in both systems."""
+        self._require_own(x, out)
         self._row(x.terms, x.terms, out.terms, label)
 
     def equate(self, x: Num, y: Num, label: str) -> None:
@@ -100,13 +116,14 @@ class Builder:
 
         If x is a public input that nothing read before, the caller may leave its value out: it is then y.
         """
+        self._require_own(x, y)
         difference = added(x.terms, scaled(y.terms, -1))
         if is_constant(difference):
             if difference:
                 raise CircuitError(label, "two different constants are equated; no witness could satisfy this")
             return
         bare = self._bare_public(x)
-        if bare and bare not in self._computed and not self._is_read(bare):
+        if bare and bare not in self._computed and bare not in y.terms and not self._is_read(bare):
             self._computed.add(bare)
             self._instructions.append(Instruction(bare, Op.DEFAULT, y.terms, {}))
         self._refuse_scratch(label, x.terms, y.terms)
@@ -116,26 +133,36 @@ class Builder:
 
     def hint_bit(self, x: Num, position: int, label: str) -> Num:
         """A free wire that an honest witness sets to bit `position` of x in [0, r)."""
+        self._require_own(x)
+        if type(position) is not int or not 0 <= position < R.bit_length():
+            raise CircuitError(
+                "position", f"{position} is not in 0 .. {R.bit_length() - 1}: an element has no such bit"
+            )
         return self._computed_wire(Op.BIT, x.terms, {}, label, position)
 
     def hint_value(self, x: Num, label: str) -> Num:
         """A free wire that an honest witness sets to x."""
+        self._require_own(x)
         return self._computed_wire(Op.LINEAR, x.terms, {}, label)
 
     def hint_product(self, x: Num, y: Num, label: str) -> Num:
         """A free wire that an honest witness sets to x y."""
+        self._require_own(x, y)
         return self._computed_wire(Op.PRODUCT, x.terms, y.terms, label)
 
     def hint_fifth(self, x: Num, y: Num, label: str) -> Num:
         """A free wire that an honest witness sets to x^5 + y."""
+        self._require_own(x, y)
         return self._computed_wire(Op.FIFTH, x.terms, y.terms, label)
 
     def hint_select(self, condition: Num, x: Num, y: Num, label: str) -> Num:
         """A free wire that an honest witness sets to x if the condition is not 0, and to y if it is."""
+        self._require_own(condition, x, y)
         return self._computed_wire(Op.SELECT, x.terms, y.terms, label, condition=condition.terms)
 
     def hint_inverse(self, x: Num, label: str) -> Num:
         """A free wire that an honest witness sets to 1/x, or to 0 for x = 0."""
+        self._require_own(x)
         return self._computed_wire(Op.INVERSE, x.terms, {}, label)
 
     def hint_quotient(self, x: Num, y: Num, label: str) -> Num:
@@ -159,6 +186,7 @@ class Builder:
         Sound because, in the free case, x -> x^5 permutes Fr (gcd(5, r - 1) = 1): for any value of the output wire there is
         exactly one input that gives it, so an extractor recovers the input and the three rows would exclude nothing.
         """
+        self._require_own(x)
         if (k := x.constant_value()) is not None:
             return self.num(pow(k, 5, R))
         if not self._is_bare_secret(x):
@@ -207,6 +235,9 @@ class Builder:
 
         Raises CircuitError: an input that nothing uses, a hinted wire that nothing constrains.
         """
+        if self._finished:
+            raise CircuitError(self._name, "this description is finished already; use the trace that it gave")
+        self._finished = True
         self._place_fifths()
         self._refuse_loose_wires()
         return Trace(
@@ -219,6 +250,11 @@ class Builder:
             tuple(self._rows),
             tuple(self._equations),
         )
+
+    def _require_own(self, *nums: Num) -> None:
+        for num in nums:
+            if num.builder is not self:
+                raise CircuitError("operand", "the two wires belong to different circuits; build both in one")
 
     # Inside -----------------------------------------------------------------------------------------------------------------
 
@@ -350,6 +386,14 @@ class _Fifth(NamedTuple):
 def _is_relation(frame: FrameType) -> bool:
     """The frame is what calls a relation."""
     return frame.f_globals.get("__name__") == _RELATION
+
+
+def _require_name(name: str) -> None:
+    """Names stand in symbol files, folders and JSON: letters, digits, _ and -, and indices in brackets."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or name == ONE_NAME:
+        raise CircuitError(
+            str(name), "is no name: use letters, digits, _ and -, begin with a letter or _, and not 'one'"
+        )
 
 
 def _is_builder(frame: FrameType) -> bool:

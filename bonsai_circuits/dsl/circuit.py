@@ -16,7 +16,7 @@ class Public:
         self._builder = builder
 
     def __getattr__(self, name: str) -> Num:
-        return self._builder.public(name)
+        return self._builder.public(_plain(name))
 
 
 class Secret:
@@ -26,7 +26,14 @@ class Secret:
         self._builder = builder
 
     def __getattr__(self, name: str) -> Num:
-        return self._builder.secret(name)
+        return self._builder.secret(_plain(name))
+
+
+def _plain(name: str) -> str:
+    """Notebooks and debuggers ask objects for names with a leading underscore: those are no inputs."""
+    if name.startswith("_"):
+        raise AttributeError(name)
+    return name
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,7 @@ def to_r1cs(trace: Trace, which: System = System.R1CS) -> Eliminated:
     n_fixed = 1 + len(trace.public)
     present = {w for r in rows for terms in (r.a, r.b, r.c) for w in terms}
     traced = [*range(n_fixed), *sorted(w for w in present if w >= n_fixed)]
+    _refuse_unheld(trace, which, present, substitution)
     index = {w: i for i, w in enumerate(traced)}
 
     def matrix(side: list[Terms]) -> SparseRows:
@@ -63,6 +64,20 @@ def to_r1cs(trace: Trace, which: System = System.R1CS) -> Eliminated:
         origins_of([r.origin for r in rows]),
     )
     return Eliminated(system, np.array(traced, np.int32), substitution)
+
+
+def _refuse_unheld(trace: Trace, which: System, present: set[int], solved: Mapping[int, Terms]) -> None:
+    """Every public input, and every wire that the system's rows and equations name, is in a row or expressed by wires that are."""
+    sides = [side for r in trace.rows if r.system in (None, which) for side in (r.a, r.b, r.c)]
+    sides += [side for e in trace.equations if e.system in (None, which) for side in (e.left, e.right)]
+    named = {w for side in sides for w in side} | set(range(1, 1 + len(trace.public)))
+    unheld = sorted(named - present - solved.keys() - {ONE})
+    if unheld:
+        names = ", ".join(trace.wire_names[w] for w in unheld[:5])
+        raise CircuitError(
+            names,
+            "no row holds this: it is only equated with wires that are free themselves; constrain it or remove it",
+        )
 
 
 def traced_system(trace: Trace) -> R1CS:

@@ -3,6 +3,7 @@
 `+`, `-`, and multiplication by a constant never make a row; `*` between two wires makes one.
 """
 
+import operator
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Union
 
@@ -39,9 +40,9 @@ class Num:
         return -self + other
 
     def __mul__(self, other: Union["Num", int]) -> "Num":
-        if isinstance(other, int):
-            return Num(self.builder, scaled(self.terms, other))
-        return self.builder.product(self, other, "product")
+        if isinstance(other, Num):
+            return self.builder.product(self, other, "product")
+        return Num(self.builder, scaled(self.terms, as_integer(other)))
 
     __rmul__ = __mul__
 
@@ -58,8 +59,8 @@ class Num:
         return tuple(sorted(self.terms.items()))
 
     def _terms_of(self, other: Union["Num", int]) -> Terms:
-        if isinstance(other, int):
-            return constant(other)
+        if not isinstance(other, Num):
+            return constant(as_integer(other))
         if other.builder is not self.builder:
             raise CircuitError("operand", "the two wires belong to different circuits; build both in one")
         return other.terms
@@ -87,7 +88,15 @@ class Bit(Num):
         return cls(num.builder, num.terms)
 
 
+def as_integer(value: object) -> int:
+    """The integer that a value of a description stands for.  Raises CircuitError: a float, a string, ..."""
+    try:
+        return operator.index(value)  # type: ignore[arg-type]  # what has no index is refused below
+    except TypeError as e:
+        raise CircuitError("operand", f"expected a wire or an integer, got {type(value).__name__}") from e
+
+
 def linear(builder: "Builder", factors: Sequence[int], nums: Iterable[Num], offset: int = 0) -> Num:
     """sum of factor_i num_i, plus offset.  Cost: no row."""
-    parts = [(f % R, x.terms) for f, x in zip(factors, nums, strict=True)]
+    parts = [(f % R, builder.num(x).terms) for f, x in zip(factors, nums, strict=True)]
     return Num(builder, combined([*parts, (1, constant(offset))]))

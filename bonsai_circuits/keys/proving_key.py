@@ -46,8 +46,8 @@ class ProvingKey:
     def __post_init__(self) -> None:
         shapes = _shapes(self.domain_size, self.n_private)
         for name, points, shape in zip(("t_points", "u_points"), (self.t_points, self.u_points), shapes, strict=True):
-            if points.dtype != np.uint64 or points.shape != shape:
-                raise InputError(name, f"expected {shape} uint64, got {points.shape} {points.dtype}")
+            if points.dtype != np.uint64 or points.shape != shape or not points.flags.c_contiguous:
+                raise InputError(name, f"expected {shape} contiguous uint64, got {points.shape} {points.dtype}")
         for name, points in self._parts.items():
             if name != "commit" and (at_infinity := ~points.any(axis=1)).any():
                 raise KeyRefused(f"{name}[{at_infinity.argmax()}]", "is the point at infinity; make the key again")
@@ -121,7 +121,7 @@ def write_proving_key(path: Path, key: ProvingKey) -> bytes:
 
 
 def read_proving_key(path: Path, circuit_digest: bytes, *, check: bool = False) -> ProvingKey:
-    """Maps the key of the circuit with this digest; `check` also tests every point.
+    """Maps the key of the circuit with this digest; `check` also tests every point (keys.consistency tests what they mean).
 
     Raises FileDamaged: any byte that is not as written.  CircuitMismatch: a key of another circuit.  KeyRefused: see ProvingKey.
     """

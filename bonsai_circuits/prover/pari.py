@@ -24,7 +24,7 @@ from bonsai_verifier.field import Octets, Words, fr_from_ints, fr_is_canonical, 
 from bonsai_verifier.parameters import CONTEXT_BYTES, FR_MODULUS, SCALAR_BYTES
 from bonsai_verifier.transcript import challenge
 
-from ..errors import CircuitMismatch, InputError, KeyRefused, Unsatisfied
+from ..errors import CircuitMismatch, InputError, KeyRefused, Unsatisfied, WireError
 from ..kernels.sparse import first_row_not_square, sparse_rows
 from ..keys.domain import COSET_SHIFT, Domain
 from ..keys.proving_key import ProvingKey
@@ -53,17 +53,18 @@ def prove(
     assignment: Words,
     context: bytes = bytes(CONTEXT_BYTES),
     *,
-    self_check: bool = False,
     timings: Timings | None = None,
 ) -> bytes:
     """The 128 bytes T | U | v that prove the assignment's public inputs, with masks drawn for this proof alone.
 
-    In: assignment (n_wires, 4) in Montgomery form, z_0 = 1; context, 32 bytes that the proof is bound to.  self_check verifies the proof
-    before it is handed out.  timings receives the seconds of "rows", "polynomials", "T" and "U".
+    In: assignment (n_wires, 4) in Montgomery form, z_0 = 1, copied first; context, 32 bytes that the proof is bound to.  timings receives
+    the seconds of "rows", "polynomials", "T", "U" and "verify".
+    No proof is handed out that does not verify: under a wrong key it would be false, and tell of the witness what the masks should hide.
     Not constant time: see SECURITY.md.
     Raises Unsatisfied: a row fails.  InputError: a wrong shape or value.  CircuitMismatch: the key is for another system.
     """
     require_outlined(square)
+    assignment = np.array(assignment, order="C")
     _require_fitting(key, square, assignment, context)
     domain = Domain(key.domain_size)
     public_inputs = _octets(fr_to_canonical(assignment[1 : key.n_public + 1]))
@@ -81,8 +82,11 @@ def prove(
         except BaseException as error:
             # The frames below hold masks; a traceback that shows locals must not see them.
             raise error.with_traceback(None) from None
-    if self_check and not verify(key.verifying_key, public_inputs, proof, context):
-        raise KeyRefused("proving key", "a proof made with it does not verify; make the key again")
+    with _timed(timings, "verify"):
+        if not _verifies(key, public_inputs, proof, context):
+            raise KeyRefused(
+                "proving key", "a proof made with it does not verify, so it is not what it says; get the key again"
+            )
     return proof
 
 
@@ -140,6 +144,13 @@ def _rows(matrix: SparseRows, assignment: Words, domain: Domain) -> Words:
     out = np.zeros((domain.size, 4), np.uint64)
     sparse_rows(out, matrix.start, matrix.wire, matrix.coeff, assignment)
     return out
+
+
+def _verifies(key: ProvingKey, public_inputs: Octets, proof: bytes, context: bytes) -> bool:
+    try:
+        return verify(key.verifying_key, public_inputs, proof, context)
+    except WireError:  # a point outside the subgroup
+        return False
 
 
 def _combine(points: Words, scalars: list[Words]) -> Words:

@@ -2,6 +2,8 @@ import inspect
 
 import pytest
 
+from bonsai_circuits.dsl.builder import Builder
+from bonsai_circuits.dsl.circuit import Public, Secret
 from bonsai_circuits.dsl.trace import Op
 from bonsai_circuits.dsl.wires import linear
 from bonsai_circuits.errors import CircuitError
@@ -35,9 +37,81 @@ def test_wires_have_no_truth_value_and_no_equality() -> None:
         bool(x)
 
 
-def test_wires_of_two_circuits_do_not_mix() -> None:
+@pytest.mark.parametrize(
+    "mix",
+    [
+        lambda c, x, y: x + y,
+        lambda c, x, y: x * y,
+        lambda c, x, y: x.must_equal(y),
+        lambda c, x, y: linear(c, [1, 1], [x, y]),
+        lambda c, x, y: c.square(y, "square"),
+        lambda c, x, y: c.must_be_product(x, x, y, "product"),
+        lambda c, x, y: c.must_be_square(x, y, "square"),
+        lambda c, x, y: c.fifth_power(y, "fifth"),
+        lambda c, x, y: c.hint_bit(y, 0, "bit"),
+        lambda c, x, y: c.hint_value(y, "value"),
+        lambda c, x, y: c.hint_product(x, y, "product"),
+        lambda c, x, y: c.hint_select(x, x, y, "select"),
+        lambda c, x, y: c.hint_fifth(x, y, "fifth"),
+        lambda c, x, y: c.hint_inverse(y, "inverse"),
+        lambda c, x, y: c.num(y),
+    ],
+)
+def test_wires_of_two_circuits_do_not_mix(mix) -> None:  # type: ignore[no-untyped-def]
+    c, d = builder("x"), builder("x")
     with pytest.raises(CircuitError, match="different circuits"):
-        builder("x").public("x") + builder("x").public("x")
+        mix(c, c.public("x"), d.public("x"))
+
+
+@pytest.mark.parametrize("value", [1.5, None, "3", [1]])
+def test_what_is_no_wire_and_no_integer_is_refused(value: object) -> None:
+    x = builder("x").public("x")
+    for combine in (lambda: x + value, lambda: x * value, lambda: x - value, lambda: x.must_equal(value)):
+        with pytest.raises((CircuitError, TypeError)):
+            combine()
+
+
+@pytest.mark.parametrize("position", [-1, 255, 300, 64_000_000, 1.0, True])
+def test_positions_outside_an_element_are_refused(position: int) -> None:
+    c = builder("x")
+    with pytest.raises(CircuitError, match="no such bit"):
+        c.boolean(c.public("x"), position, "bit")
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a,b", "a/b", "a\nb", "one", "1a", "a[x]"])
+def test_names_that_files_cannot_hold_are_refused(name: str) -> None:
+    with pytest.raises(CircuitError, match="is no name"):
+        builder(name)
+    with pytest.raises(CircuitError, match="is no name"):
+        builder("x").secret(name)
+
+
+def test_one_string_is_no_list_of_public_inputs() -> None:
+    with pytest.raises(CircuitError, match="sequence of names"):
+        Builder("test", "xy")
+
+
+def test_names_with_an_underscore_in_front_are_no_inputs() -> None:
+    """Notebooks look for _repr_html_ and the like."""
+    c = builder("x")
+    assert not hasattr(Secret(c), "_repr_html_")
+    assert not hasattr(Public(c), "_repr_html_")
+
+
+def test_a_description_is_finished_once() -> None:
+    c = builder("x")
+    _ = c.public("x") * c.public("x")
+    c.finish()
+    with pytest.raises(CircuitError, match="finished already"):
+        c.finish()
+
+
+def test_a_public_input_is_not_computed_from_itself() -> None:
+    def describe(c, p, w):  # type: ignore[no-untyped-def]
+        p.x.must_equal(2 * p.x + w.a)
+        _ = p.x * w.a
+
+    assert compiled(describe, "x").tape.computed == set()
 
 
 def test_unknown_public_input_is_refused() -> None:

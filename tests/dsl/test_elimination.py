@@ -12,8 +12,9 @@ def test_an_equation_eliminates_a_private_input_before_a_product() -> None:
     c = builder("x")
     product = c.secret("a") * c.secret("b")
     product.must_equal(c.secret("d") + c.public("x"))
+    c.must_be_square(c.public("x"), c.secret("d"), "x^2 = d")
     system = to_r1cs(c.finish()).system
-    assert system.n_rows == 1
+    assert system.n_rows == 2
     assert system.wire_names == ("one", "x", "a", "b", "test/product")
 
 
@@ -45,6 +46,31 @@ def test_an_equation_that_follows_from_others_costs_nothing() -> None:
     (a + b).must_equal(5)
     (2 * a + 2 * b).must_equal(10)
     assert to_r1cs(c.finish()).system.n_rows == 2
+
+
+def test_a_public_input_that_is_only_equated_with_free_wires_is_refused() -> None:
+    c = builder("x")
+    c.public("x").must_equal(c.secret("a"))
+    _ = c.secret("b") * c.secret("d")
+    with pytest.raises(CircuitError, match="no row holds this"):
+        to_r1cs(c.finish())
+
+
+def test_a_hint_that_is_only_equated_with_a_free_input_is_refused() -> None:
+    c = builder("x")
+    c.hint_bit(c.public("x"), 0, "bit").must_equal(c.secret("a"))
+    _ = c.public("x") * c.public("x")
+    with pytest.raises(CircuitError, match="test/bit: no row holds this"):
+        to_r1cs(c.finish())
+
+
+def test_chained_equations_leave_no_eliminated_wire() -> None:
+    def describe(c, p, w):  # type: ignore[no-untyped-def]
+        p.out.must_equal(c.square(w.a + 2 * w.b, "s"))
+        (w.b - w.a).must_equal(p.x)
+        w.a.must_equal(p.y)
+
+    assert compiled(describe, "out", "x", "y").r1cs.wire_names == ("one", "out", "x", "y")
 
 
 def test_a_wire_eliminated_late_goes_from_earlier_solutions_too() -> None:

@@ -34,12 +34,12 @@ def test_bits_cost_one_row_each_in_both_systems(n: int) -> None:
 
 @pytest.mark.parametrize("value", [2, R - 1, pow(2, -1, R)])
 def test_a_bit_that_is_no_bit_is_rejected_by_its_row(value: int) -> None:
-    failed = forged(EIGHT_BITS, {"x": 0}, "test/bits[8]/bit3", value)
+    failed = forged(EIGHT_BITS, {"x": 0}, "test/bits[8]/bit_3", value)
     assert failed[0].label == "bit 3 is 0 or 1"
 
 
 def test_other_bits_of_the_same_value_are_rejected_by_the_sum() -> None:
-    failed = forged(EIGHT_BITS, {"x": 5}, "test/bits[8]/bit1", 1)
+    failed = forged(EIGHT_BITS, {"x": 5}, "test/bits[8]/bit_1", 1)
     assert [row.label for row in failed] == ["value is below 2^8"]
 
 
