@@ -7,7 +7,7 @@ import click
 from ..artifacts.atomic import write_atomic
 from ..errors import InputError
 from ..interop.circom import compile_circom
-from ..interop.circom_templates import render
+from ..interop.circom_templates import render, simplification
 from ..interop.r1cs_file import write_r1cs
 from ..interop.sym_file import write_sym
 from ..pipeline import Circuit, build, is_current, write
@@ -83,4 +83,4 @@ def _compile_twin(circuit: BuiltIn, folder: Path, fresh: bool) -> None:
     out.mkdir(exist_ok=True)
     for path, text in program.items():
         write_atomic(path, text.encode())
-    compile_circom(out / f"{circuit.name}.circom", out)
+    compile_circom(out / f"{circuit.name}.circom", out, simplification(circuit.name))

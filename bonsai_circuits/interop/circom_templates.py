@@ -7,9 +7,9 @@ from functools import cache, partial
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from ..errors import InputError
+from ..relations.send import AMOUNT_BITS
 from ..native.poseidon import ACCOUNT_TAG, OUTPUT, RECEIPT_TAG, merkle_tag, poseidon_parameters
 
-AMOUNT_BITS = 64
 POSITION_BITS = 40
 
 
@@ -26,7 +26,7 @@ class TreeLayout:
     @property
     def siblings(self) -> int:
         """Those of the widest level: circom's arrays are rectangular, so every level has room for so many."""
-        return 2 ** max(self.widths) - 1
+        return (1 << max(self.widths)) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,11 @@ def render(circuit: str) -> dict[str, str]:
     return _CIRCUITS[circuit](circuit)
 
 
+def simplification(circuit: str) -> int:
+    """The `simplify` level to compile the program with: full for what is small; over trees that takes a minute instead of seconds."""
+    return 2 if _shape(circuit) is None else 1
+
+
 def circom_inputs(circuit: str, inputs: Mapping[str, int]) -> dict[str, int | list[list[int]]]:
     """Inputs of our circuit as its circom program takes them: every path a list of levels, each filled up with zeros to the widest one.
 
@@ -65,9 +70,10 @@ def circom_inputs(circuit: str, inputs: Mapping[str, int]) -> dict[str, int | li
     left, paths = dict(inputs), {}
     if shape := _shape(circuit):
         for name, tree in (("receipt_path", shape.receipt), ("nullifier_path", shape.nullifier)):
-            paths[name] = [[_take(left, f"{name}[{i}][{j}]") for j in range(2**width - 1)] for i, width in enumerate(tree.widths)]
-            for level in paths[name]:
-                level += [0] * (tree.siblings - len(level))
+            paths[name] = [
+                [_take(left, f"{name}[{i}][{j}]") for j in range(n)] + [0] * (tree.siblings - n)
+                for i, n in enumerate((1 << width) - 1 for width in tree.widths)
+            ]
     for name in left:
         if "[" in name:
             raise InputError(name, f"{circuit} has no such input")
