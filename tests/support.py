@@ -1,5 +1,6 @@
 """Small circuits for tests: described by a function, carried through every arrow."""
 
+import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -12,11 +13,12 @@ from bonsai_circuits.dsl.circuit import Relation
 from bonsai_circuits.kernels.sparse import sparse_rows
 from bonsai_circuits.kernels.tape import run_tape
 from bonsai_circuits.pipeline import Compiled, build
-from bonsai_circuits.r1cs.diagnose import FailedRow, failed_rows
+from bonsai_circuits.r1cs.diagnose import FailedRow, failed_rows, sides
 from bonsai_circuits.r1cs.system import R1CS, SparseRows, SquareR1CS
 from bonsai_circuits.relations.builtin import built_in
 from bonsai_circuits.witness.runner import Witness, run
 from bonsai_verifier.field import fr_add, fr_from_canonical, fr_from_ints, fr_inv, fr_mul, fr_sub, fr_to_ints
+from bonsai_verifier.parameters import FR_MODULUS as R
 
 
 def compiled(describe: Callable[..., None], *public: str) -> Compiled:
@@ -40,18 +42,26 @@ def values(w: Witness, wires: NDArray[np.int32]) -> list[int]:
 
 def broken(circuit: Compiled, w: Witness) -> list[list[FailedRow]]:
     """The failed rows of the trace, the R1CS and the square system."""
-    return [
-        failed_rows(circuit.traced, w.registers[: circuit.traced.n_wires]),
-        failed_rows(circuit.r1cs, w.r1cs()),
-        failed_rows(circuit.square, w.square()),
-    ]
+    return [failed_rows(system, z) for system, z in _systems(circuit, w)]
 
 
 def satisfied(circuit: Compiled, inputs: Mapping[str, int]) -> bool:
     """The same verdict of all three systems."""
-    verdicts = {not rows for rows in broken(circuit, run(circuit.tape, inputs))}
+    verdicts = {holds(system, z) for system, z in _systems(circuit, run(circuit.tape, inputs))}
     assert len(verdicts) == 1, "the systems disagree"
     return verdicts.pop()
+
+
+def holds(system: R1CS | SquareR1CS, z: NDArray[np.uint64]) -> bool:
+    return np.array_equal(*sides(system, z))
+
+
+def _systems(circuit: Compiled, w: Witness) -> list[tuple[R1CS | SquareR1CS, NDArray[np.uint64]]]:
+    return [
+        (circuit.traced, w.registers[: circuit.traced.n_wires]),
+        (circuit.r1cs, w.r1cs()),
+        (circuit.square, w.square()),
+    ]
 
 
 def forged(circuit: Compiled, inputs: Mapping[str, int], wire: str, value: int) -> list[FailedRow]:
@@ -76,12 +86,7 @@ def cheated(circuit: Compiled, inputs: Mapping[str, int], pinned: Mapping[str, i
 
 def refusals(circuit: Compiled, w: Witness) -> list[set[str]]:
     """The labels of the rows that the witness breaks in the trace, the R1CS and the square system."""
-    systems = (
-        (circuit.traced, w.registers[: circuit.traced.n_wires]),
-        (circuit.r1cs, w.r1cs()),
-        (circuit.square, w.square()),
-    )
-    return [{row.label for row in failed_rows(system, z, limit=200)} for system, z in systems]
+    return [{row.label for row in failed_rows(system, z, limit=200)} for system, z in _systems(circuit, w)]
 
 
 @dataclass(frozen=True)
@@ -156,6 +161,40 @@ def _bound(system: R1CS | SquareR1CS, wires: NDArray[np.int64]) -> NDArray[np.bo
     bound = np.zeros(system.n_wires, np.bool_)
     bound[wires] = True
     return bound
+
+
+def passing_pairs(
+    system: R1CS | SquareR1CS, z: NDArray[np.uint64], first_private: int, n: int, rng: random.Random
+) -> list[tuple[str, str]]:
+    """Of n random pairs of private wires that meet in a row, those that can be changed together without breaking a row.
+
+    One wire is changed at random and the other so that this row holds.  (Of two wires that meet in no row, each would be loose alone.)
+    """
+    passing = []
+    while n:
+        row = rng.randrange(system.n_rows)
+        a, b = (dict(matrix.row(row)) for matrix in (system.a, system.b))
+        b, c = (b, dict(system.c.row(row))) if isinstance(system, R1CS) else (a, b)
+        wires = sorted(w for w in {*a, *b, *c} if w >= first_private)
+        if len(wires) < 2:
+            continue
+        first, second = rng.sample(wires, 2)
+        changed = z.copy()
+        changed[first] = fr_from_ints([rng.randrange(R)])[0]
+        known = dict(zip(wires, fr_to_ints(changed[wires]), strict=True)) | dict(
+            enumerate(fr_to_ints(z[:first_private]))
+        )
+        left, right, out = (sum(k * known[w] for w, k in terms.items()) for terms in (a, b, c))
+        f, g, h = (terms.get(second, 0) for terms in (a, b, c))
+        linear = (f * right + g * left - h) % R
+        if f * g or not linear:
+            continue  # two values, or none, or any: loose_wires looks at those
+        d = (out - left * right) * pow(linear, -1, R)
+        changed[second] = fr_from_ints([known[second] + d])[0]
+        if holds(system, changed):
+            passing.append((system.wire_names[first], system.wire_names[second]))
+        n -= 1
+    return passing
 
 
 def open_wires(system: R1CS | SquareR1CS, z: NDArray[np.uint64], free: Callable[[str], bool]) -> list[str]:
