@@ -53,6 +53,7 @@ keys: compile ## make development keys: for trying out, never for real use
 	$(BONSAI) setup send --hash poseidon
 
 prove: keys ## prove the example payments
+	rm -rf $(PROOFS)
 	mkdir -p $(PROOFS)
 	for payment in $(PAYMENTS)/*.json; do \
 		$(BONSAI) prove send --hash poseidon --input $$payment --out $(PROOFS)/$$(basename $$payment .json).proof || exit 1; \

@@ -27,10 +27,10 @@ from bonsai_verifier.wire import KEY_BYTES, VerifyingKey, decode_verifying_key, 
 
 from .artifacts.atomic import write_atomic
 from .artifacts.json_object import parse_json
-from .artifacts.manifest import verify_manifest, write_manifest
+from .artifacts.manifest import update_manifest, verify_manifest, write_manifest
 from .dsl.elimination import to_r1cs, traced_system
 from .dsl.trace import System, Trace
-from .errors import BonsaiError, CircuitMismatch, FileDamaged, InputError, KeyRefused, Unsatisfied
+from .errors import CircuitMismatch, FileDamaged, InputError, KeyRefused, Unsatisfied
 from .keys.consistency import check_proving_key
 from .keys.domain import smallest_domain
 from .keys.proving_key import ProvingKey, read_proving_key, write_proving_key
@@ -57,6 +57,7 @@ FILES = {
 }
 PROVING_KEY = "proving.key"
 VERIFYING_KEY = "verifying.key"
+_KEY_FILES = {"proving key": PROVING_KEY, "verifying key": VERIFYING_KEY}
 _REPORTED_ROWS = 3  # of an unsatisfied witness; `check` shows more
 _SYNTHESIS_ROOMS = ("dsl", "gadgets", "lowering", "native", "r1cs", "relations", "witness")
 
@@ -69,15 +70,17 @@ class About:
     relation: str
     hash: str
     tree: str
+    public: tuple[str, ...]
     digest: bytes
     sources: str
 
-    def to_json(self) -> dict[str, str]:
+    def to_json(self) -> dict[str, Any]:
         return {
             "name": self.name,
             "relation": self.relation,
             "hash": self.hash,
             "tree": self.tree,
+            "public": list(self.public),
             "digest": self.digest.hex(),
             "sources": self.sources,
         }
@@ -91,6 +94,7 @@ class About:
                 relation=str(value["relation"]),
                 hash=str(value["hash"]),
                 tree=str(value["tree"]),
+                public=tuple(map(str, value["public"])),
                 digest=bytes.fromhex(value["digest"]),
                 sources=str(value["sources"]),
             )
@@ -124,7 +128,11 @@ class _Operations:
         return witness.replaced(names.index(wire), value)
 
     def failures(self, witness: Witness, limit: int = 10) -> list[FailedRow]:
-        """The rows and equations that the witness breaks; empty if it satisfies the circuit."""
+        """The rows and equations that the witness breaks; empty if it satisfies the circuit.
+
+        Raises CircuitMismatch: a witness of another circuit.
+        """
+        self._require_digest("witness", witness.tape.circuit_digest)
         if witness.from_inputs:
             return failed_rows(self.traced, witness.registers[: self.traced.n_wires], limit)
         return failed_rows(self.r1cs, witness.r1cs(), limit)
@@ -141,13 +149,14 @@ class _Operations:
         timings: dict[str, float] | None = None,
     ) -> bytes:
         """128 bytes.  Raises Unsatisfied with the reports of the first broken rows; CircuitMismatch: a key of another circuit."""
-        if key.circuit_digest != self.about.digest:
-            raise CircuitMismatch(
-                "proving key", f"is for the circuit {key.circuit_digest.hex()}, this one is {self.about.digest.hex()}"
-            )
+        self._require_digest("proving key", key.circuit_digest)
         if failed := self.failures(witness, limit=_REPORTED_ROWS):
             raise Unsatisfied("witness", "\n".join(["does not satisfy the circuit", *(row.report() for row in failed)]))
         return pari.prove(key, self.square, witness.square(), context, timings=timings)
+
+    def _require_digest(self, what: str, found: bytes) -> None:
+        if found != self.about.digest:
+            raise CircuitMismatch(what, f"belongs to the circuit {found.hex()}, this one is {self.about.digest.hex()}")
 
     def counts(self) -> dict[str, Any]:
         """What the systems have: {relation, hash, tree, r1cs, sr1cs, public, witness, domain}."""
@@ -196,7 +205,7 @@ def _build(trace: Trace, name: str, relation: str, hash_name: str, tree: str) ->
     check_lowering(squared.system, lowered)
     digest = circuit_digest(lowered.system)
     return Compiled(
-        about=About(name, relation, hash_name, tree, digest, source_digest()),
+        about=About(name, relation, hash_name, tree, trace.public, digest, source_digest()),
         traced=traced_system(trace),
         r1cs=eliminated.system,
         square=lowered.system,
@@ -261,7 +270,11 @@ class Circuit(_Operations):
     def square(self) -> SquareR1CS:  # type: ignore[override]
         """Raises CircuitMismatch: the square system is not the one that the circuit's digest names."""
         square = open_square(self._whole("square"))
-        self._require_digest(FILES["square"], circuit_digest(square))
+        self._require_digest(str(self.folder / FILES["square"]), circuit_digest(square))
+        if square.public != self.about.public:
+            raise FileDamaged(
+                str(self.folder / FILES["square"]), "has other public inputs than the circuit; compile again"
+            )
         return square
 
     @cached_property
@@ -272,10 +285,10 @@ class Circuit(_Operations):
     def tape(self) -> Tape:  # type: ignore[override]
         """Raises CircuitMismatch: the tape was compiled for another system."""
         tape = open_tape(self._whole("tape"))
-        self._require_digest(FILES["tape"], tape.circuit_digest)
-        if tape.public != self.square.public:
+        self._require_digest(str(self.folder / FILES["tape"]), tape.circuit_digest)
+        if tape.public != self.about.public:
             raise FileDamaged(
-                str(self.folder / FILES["tape"]), "has other public inputs than the square system; compile again"
+                str(self.folder / FILES["tape"]), "has other public inputs than the circuit; compile again"
             )
         return tape
 
@@ -284,13 +297,16 @@ class Circuit(_Operations):
         key = self.setup_for_development()
         write_proving_key(self.folder / PROVING_KEY, key)
         write_atomic(self.folder / VERIFYING_KEY, encode_verifying_key(key.verifying_key))
+        update_manifest(self.folder, _KEY_FILES)
         return key
 
     def has_keys(self) -> bool:
-        """Both key files are there and belong to this circuit."""
+        """Whether the folder has keys of this circuit.  Raises FileDamaged, KeyRefused: it has some that are not whole."""
+        if not any((self.folder / file).exists() for file in _KEY_FILES.values()):
+            return False
         try:
             self.proving_key()
-        except BonsaiError:
+        except CircuitMismatch:
             return False
         return True
 
@@ -317,13 +333,6 @@ class Circuit(_Operations):
         """The file, as the manifest has it.  Raises FileDamaged."""
         verify_manifest(self.folder, [name])
         return self.folder / FILES[name]
-
-    def _require_digest(self, file: str, found: bytes) -> None:
-        if found != self.about.digest:
-            raise CircuitMismatch(
-                str(self.folder / file),
-                f"belongs to the circuit {found.hex()}, expected {self.about.digest.hex()}; compile the circuit again",
-            )
 
 
 def read_verifying_key(path: Path, circuit_digest: bytes, allow_development: bool) -> VerifyingKey:

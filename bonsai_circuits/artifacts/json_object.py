@@ -4,10 +4,8 @@ import json
 import re
 from typing import Any
 
-import numpy as np
-
-_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_OPENING, _CLOSING = np.frombuffer(b"[{", np.uint8), np.frombuffer(b"]}", np.uint8)
+# A string, closed or not, or a bracket.  Possessive, so that a scan never goes back: its time is linear.
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[{]|[\]}]', re.DOTALL)
 _MAX_NESTING = 64
 
 
@@ -22,11 +20,14 @@ def parse_json(data: bytes) -> dict[str, Any]:
     Raises ValueError: not JSON, not an object, a name twice, nested too deeply (the interpreter's own limit is no protection: whoever
     imports this may have raised it, and then deep nesting overflows the stack).
     """
-    outside_strings = np.frombuffer(_STRING.sub(b"", data), dtype=np.uint8)
-    opened, closed = np.isin(outside_strings, _OPENING), np.isin(outside_strings, _CLOSING)
-    if (np.cumsum(opened, dtype=np.int64) - np.cumsum(closed, dtype=np.int64)).max(initial=0) > _MAX_NESTING:
-        raise ValueError(f"nested more than {_MAX_NESTING} deep")
-    value = json.loads(data, object_pairs_hook=_without_duplicates)
+    text = data.decode("utf-8")  # json itself would also take UTF-16 and UTF-32, past the scan below
+    depth = 0
+    for token in _TOKEN.finditer(text):
+        first = token[0][0]
+        depth += (first in "[{") - (first in "]}")
+        if depth > _MAX_NESTING:
+            raise ValueError(f"nested more than {_MAX_NESTING} deep")
+    value = json.loads(text, object_pairs_hook=_without_duplicates)
     if not isinstance(value, dict):
         raise ValueError("another value")
     return value

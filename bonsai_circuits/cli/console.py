@@ -30,7 +30,7 @@ def exit_code(error: BaseException) -> int:
             return EXIT_FAILED
         case ToolMissing():
             return EXIT_TOOL_MISSING
-        case BonsaiError():
+        case BonsaiError() | OSError():  # of a file that the user named
             return EXIT_MALFORMED
         case KeyboardInterrupt():
             return EXIT_INTERRUPTED
@@ -52,6 +52,8 @@ def fail(error: BaseException, as_json: bool) -> int:
     code = exit_code(error)
     if isinstance(error, BonsaiError):
         text = str(error)
+    elif isinstance(error, OSError) and error.filename is not None:
+        text = f"{error.filename}: {error.strerror}"
     elif isinstance(error, KeyboardInterrupt):
         text = "interrupted; nothing is half written"
     else:

@@ -25,6 +25,7 @@ def bonsai() -> None:
 for command in (
     circuits.compile_command,
     reports.count,
+    reports.profile,
     reports.lint_command,
     keys.setup,
     proving.witness,

@@ -140,8 +140,8 @@ def prove(
 
 
 def public_path(proof: Path) -> Path:
-    """Where a proof's public inputs lie unless told otherwise: proof.bin -> proof.public.json."""
-    return proof.with_suffix(".public.json")
+    """Where a proof's public inputs lie unless told otherwise: proof.bin -> proof.bin.public.json."""
+    return proof.with_name(proof.name + ".public.json")
 
 
 def parse_context(text: str) -> bytes:

@@ -1,4 +1,4 @@
-"""bonsai count, bonsai lint."""
+"""bonsai count, bonsai profile, bonsai lint."""
 
 from dataclasses import asdict
 from itertools import groupby
@@ -8,12 +8,14 @@ from typing import Any
 
 import click
 
+from ..artifacts.atomic import write_atomic
 from ..artifacts.json_object import parse_json
 from ..errors import InputError
 from ..pipeline import Circuit
 from ..relations.builtin import BUILT_IN
 from ..report.count import count_table, rule_table
 from ..report.lint import Lint, lint, parse_allowances
+from ..report.profile import profile_html
 from ..report.tree import by_scope, scope_table
 from ..witness.inputs import read_inputs
 from .console import EXIT_FAILED, result, say, steps
@@ -59,6 +61,21 @@ def count(
             value["rules"] = {rule: {"before": before, "after": after} for rule, (before, after) in rules.items()}
             tables.append(rule_table(one.about.name, rules))
     result(counts, "\n\n".join(tables), as_json)
+
+
+@click.command()
+@circuit_options()
+@click.option("--out", type=_FILE, required=True, help="The HTML file to write.")
+def profile(circuit: str, hash_name: str, tree: str, compiled: Path, as_json: bool, out: Path) -> None:
+    """Write a page of HTML that shows where the rows of CIRCUIT are, by gadget and by source line; it needs no network."""
+    target = open_circuit(circuit, hash_name, tree, compiled)
+    with steps(1) as progress:
+        progress.start("profile")
+        page = profile_html(target).encode()
+        write_atomic(out, page)
+        progress.done()
+    value = {"out": str(out), "bytes": len(page), "circuit": target.about.name, "digest": target.about.digest.hex()}
+    result(value, f"{out}: {len(page):,} bytes", as_json)
 
 
 @click.command("lint")

@@ -11,7 +11,7 @@ from bonsai_verifier import verify_batch
 from bonsai_verifier.parameters import PROOF_BYTES
 from bonsai_verifier.wire import VerifyingKey
 
-from ..errors import InputError
+from ..errors import BonsaiError, InputError
 from ..pipeline import VERIFYING_KEY, Circuit, read_verifying_key
 from ..witness.inputs import read_inputs
 from .console import EXIT_FAILED, result, steps
@@ -87,16 +87,22 @@ def batch_verify(
     vk = _key(target, key, allow_development)
     with steps(1) as progress:
         progress.start(f"verify {len(proofs)} proofs")
-        public = [_public(target, public_path(proof)) for proof in proofs]
-        verdict = verify_batch(vk, [_read(proof) for proof in proofs], public, parse_context(context))
+        unreadable: dict[int, str] = {}
+        data: dict[int, tuple[bytes, list[int]]] = {}
+        for i, proof in enumerate(proofs):
+            try:
+                data[i] = _read(proof), _public(target, public_path(proof))
+            except BonsaiError as e:  # of this proof alone: it must not keep the others from their verdicts
+                unreadable[i] = str(e)
+        index = list(data)
+        verdict = verify_batch(vk, [p for p, _ in data.values()], [x for _, x in data.values()], parse_context(context))
         progress.done()
-    bad = [{"proof": str(proofs[b.index]), "index": b.index, "reason": b.reason} for b in verdict.bad]
+    reasons = unreadable | {index[b.index]: b.reason for b in verdict.bad}
+    bad = [{"proof": str(proofs[i]), "index": i, "reason": reasons[i]} for i in sorted(reasons)]
     lines = [f"{b['proof']}: NOT VALID: {b['reason']}" for b in bad]
-    lines.append(f"{verdict.n - len(bad)} of {verdict.n} proofs valid")
-    result(
-        {"valid": verdict.valid, "n": verdict.n, "bad": bad, "circuit": target.about.name}, "\n".join(lines), as_json
-    )
-    if not verdict.valid:
+    lines.append(f"{len(proofs) - len(bad)} of {len(proofs)} proofs valid")
+    result({"valid": not bad, "n": len(proofs), "bad": bad, "circuit": target.about.name}, "\n".join(lines), as_json)
+    if bad:
         raise click.exceptions.Exit(EXIT_FAILED)
 
 
@@ -106,7 +112,7 @@ def _key(target: Circuit, key: Path | None, allow_development: bool) -> Verifyin
 
 def _public(target: Circuit, path: Path) -> list[int]:
     """The public inputs of the circuit, in its order.  Raises InputError: a missing or unknown name."""
-    names = target.tape.public
+    names = target.about.public
     values = read_inputs(path)
     for name in (*names, *values):
         if name not in values or name not in names:

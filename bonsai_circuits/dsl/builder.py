@@ -390,7 +390,7 @@ def _is_relation(frame: FrameType) -> bool:
 
 def _require_name(name: str) -> None:
     """Names stand in symbol files, folders and JSON: letters, digits, _ and -, and indices in brackets."""
-    if not isinstance(name, str) or not _NAME.fullmatch(name) or name == ONE_NAME:
+    if not _NAME.fullmatch(name) or name == ONE_NAME:
         raise CircuitError(
             str(name), "is no name: use letters, digits, _ and -, begin with a letter or _, and not 'one'"
         )

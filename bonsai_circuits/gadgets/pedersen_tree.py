@@ -10,6 +10,7 @@ from ..dsl.trace import System
 from ..dsl.wires import Bit, Num, linear
 from ..native import pedersen as native
 from ..native.pedersen import BITMAP_TAG, CHUNK_BITS, FIELD_BITS, QUATERNARY_TAG, SEGMENT_CHUNKS, TAG_BITS
+from ..native import jubjub
 from . import edwards
 from .bitmap import WORD_BITS, WORDS, take_bit
 from .boolean import both
@@ -24,7 +25,9 @@ _HALF, _QUARTER = pow(2, -1, R), pow(4, -1, R)
 _BITMAP_BITS = WORD_BITS * WORDS
 _TAG_CHUNKS = TAG_BITS // CHUNK_BITS
 _CHILD_CHUNKS = FIELD_BITS // CHUNK_BITS
-FLAG_LEVELS = 3  # of the classic nullifier tree, under one table
+FLAG_LEVELS = 4  # of the classic nullifier tree, by tables over 16 flags
+_HALF_FLAGS = 1 << (FLAG_LEVELS - 1)
+_LOW_FLAGS = 5  # how a table's bits are split: the fewest rows for 8 bits, and for 9
 
 
 def open_level(c: Builder, child: Num, digit: Digit, tag: int, sibling: Num) -> Num:
@@ -126,55 +129,76 @@ def _widened(c: Builder, parts: list[Bit]) -> list[Bit]:
 # The lowest levels of the classic nullifier tree -------------------------------------------------------------------------------
 
 
-def take_flag(c: Builder, leaf: Num, digit: Digit, active: Bit | None) -> tuple[Num, Num]:
-    """The nodes over 2^FLAG_LEVELS leaves that are flags, before and after the one at the digit was set; it was 0.
+def take_flag(c: Builder, leaf: Num, low: Digit, half: Digit, active: Bit | None) -> tuple[Num, Num]:
+    """The nodes over 16 leaves that are flags, before and after the one at low + 8 half was set; it was 0.
 
-    In: a `shared` digit; leaf, a scratch value, the flags as one number.  Where `active` is 0 nothing is set, but the flag must be 0 too.
-    Cost: 8 rows for the flags, 7 with `active`, 2 tables of 256 nodes from 2 x 11 products and 15 rows: 82 rows, 89 with `active`.
-    Sound because f (f + s - 1) = 0, s one-hot at the digit, makes each flag 0 or 1 and the one at the digit 0 (in Square R1CS
-    (f + s/2)^2 = f + s/4, the same since s^2 = s); the new flags f + s are 0 or 1 again; and a node is a function of the flags below it.
+    In: digits of 3 bits, `shared`, and of 1; leaf, a scratch value, the flags as one number.  Where `active` is 0 nothing is set, but the flag
+    must be 0 too.  The highest of the FLAG_LEVELS levels is the sum of two points, one for each half of the flags: each is a table.
+    Cost: 190 rows, 201 in Square R1CS, 7 more with `active`; and the 255 bits of the node after.
+    Sound because the flags are 0 or 1, and a half's point is a function of its flags.  The selected f are the half's flags: as bits of the
+    same number below 2^8, since f (f + s - 1) = 0, s one-hot at `low`, makes each 0 or 1 and the one at `low` 0 (in Square R1CS
+    (f + s/2)^2 = f + s/4, the same since s^2 = s).  So f + s are 0 or 1 as well; the other half's point is the same in both nodes.
     """
-    one_hot = digit.one_hot()
-    taken: Sequence[Num] = one_hot
-    if active is not None:
-        parts = [both(c, active, s, "taken if active") for s in one_hot[:-1]]
-        taken = [*parts, active - linear(c, [1] * len(parts), parts)]
-    flags = []
+    flags = [Bit.trusted(c.boolean(leaf, i, f"flag {i}")) for i in range(2 * _HALF_FLAGS)]
+    halves = [flags[:_HALF_FLAGS], flags[_HALF_FLAGS:]]
+    bytes_ = [linear(c, [1 << i for i in range(_HALF_FLAGS)], part) for part in halves]
+    one_hot, (bit,) = low.one_hot(), half.bits
+    word = c.scratch(c.hint_select(bit, bytes_[1], bytes_[0], "selected flags"))
+    selected = []
     for i, s in enumerate(one_hot):
-        flag, label = c.hint_bit(leaf, i, f"flag {i}"), f"flag {i} is 0 or 1, and 0 if it is to be taken"
+        flag, label = c.hint_bit(word, i, f"selected flag {i}"), f"flag {i} is 0 or 1, and 0 if it is to be taken"
         with c.only(System.R1CS):
             c.must_be_product(flag, flag + s - 1, c.num(0), label)
         with c.only(System.SQUARE):
             c.must_be_square(flag + s * _HALF, flag + s * _QUARTER, label)
-        flags.append(Bit.trusted(flag))
-    values = _flag_nodes()
-    half = len(flags) // 2
-    before = Tables(c, flags, half).at(values, "node over flags")
-    changed = [Bit.trusted(flag + s) for flag, s in zip(flags, taken, strict=True)]
-    return before, Tables(c, changed, half).at(values, "node over flags")
+        selected.append(flag)
+    mux(c, half.bits, bytes_, linear(c, [1 << i for i in range(_HALF_FLAGS)], selected))
+    taken: Sequence[Num] = one_hot
+    if active is not None:
+        parts = [both(c, active, s, "taken if active") for s in one_hot[:-1]]
+        taken = [*parts, active - linear(c, [1] * len(parts), parts)]
+    changed = [Bit.trusted(flag + s) for flag, s in zip(selected, taken, strict=True)]
+    left, right = (_table_point(c, part, _half_points(j)) for j, part in enumerate(halves))
+    fresh = _table_point(c, [*changed, bit], [*_half_points(0), *_half_points(1)])
+    kept = edwards.select(c, half.bits, [right, left])
+    return edwards.add_u(c, left, right), edwards.add_u_bits(c, kept, fresh)
+
+
+def _table_point(c: Builder, position: Sequence[Bit], points: Sequence[jubjub.Point]) -> edwards.Point:
+    """points[position].  Cost: 44 rows for 8 bits, 67 for 9, in both systems."""
+    tables = Tables(c, position, _LOW_FLAGS)
+    u, v = (tables.at([p[i] for p in points], f"point over flags: {label}") for i, label in ((0, "u"), (1, "v")))
+    return edwards.Point(u, v)
 
 
 @cache
-def _flag_nodes() -> tuple[int, ...]:
-    """The node over each pattern of flags, flag i being leaf i."""
+def _half_points(j: int) -> tuple[jubjub.Point, ...]:
+    """What child j of a node of level FLAG_LEVELS - 1 adds to it, by the flags below the child."""
     nodes: tuple[int, ...] = (0, 1)
-    for level in range(FLAG_LEVELS):
+    for level in range(FLAG_LEVELS - 1):
         nodes = tuple(native.binary_node(level, left, right) for right in nodes for left in nodes)
-    return nodes
+    place = _places(2, FLAG_LEVELS - 1)[j]
+    return tuple(
+        jubjub.add_all(
+            native.entry(number, values)
+            for number, values in (*place.constants, *_constants(place.first, native.bits_of(node, FIELD_BITS)))
+        )
+        for node in nodes
+    )
 
 
 class PedersenTrees:
     """classic: 40 levels of 2 children, a nullifier leaf is 0 or 1.  wide: the same receipt tree; nullifiers have 128 positions a leaf, a
     level of 2 and 16 of 4 children above it.
 
-    Siblings as in gadgets.trees; `nullifier_leaf` holds the flags of the 8 (classic) or 128 (wide) neighbouring leaves as one number, and
+    Siblings as in gadgets.trees; `nullifier_leaf` holds the flags of the 16 (classic) or 128 (wide) neighbouring leaves as one number, and
     `nullifier_path` starts above them.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self._wide = name == "wide"
-        self._widths = (3, 2, 2, 1, *[2] * 16) if self._wide else (FLAG_LEVELS, *[1] * (POSITION_BITS - FLAG_LEVELS))
+        self._widths = (3, 2, 2, 1, *[2] * 16) if self._wide else (3, *[1] * (POSITION_BITS - 3))
 
     def position(self, c: Builder, position_bits: Sequence[Bit]) -> Position:
         return Position(c, position_bits, self._widths, len(self._widths) if self._wide else 1)
@@ -195,8 +219,9 @@ class PedersenTrees:
                 low, middle, high, *digits = position.digits
                 old, new = take_bit(c, leaf, (low, middle, high), active)
             else:
-                low, *digits = position.digits
-                old, new = take_flag(c, leaf, low, active)
+                low, half, *digits = position.digits
+                with c.scope("flags"):
+                    old, new = take_flag(c, leaf, low, half, active)
             for i, digit in enumerate(digits):
                 tag, width = i + FLAG_LEVELS, FIELD_BITS
                 if self._wide:

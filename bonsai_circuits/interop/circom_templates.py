@@ -7,8 +7,8 @@ from functools import cache, partial
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from ..errors import InputError
-from ..relations.send import AMOUNT_BITS
 from ..native.poseidon import ACCOUNT_TAG, OUTPUT, RECEIPT_TAG, merkle_tag, poseidon_parameters
+from ..relations.send import AMOUNT_BITS
 
 POSITION_BITS = 40
 

@@ -22,12 +22,12 @@ def find_node() -> Path:
 
 
 def find_tool(name: str) -> Path:
-    """A command of node_modules/.bin: above the working directory first, then above this package.
+    """A command of node_modules/.bin: above this package first, then above the working directory.
 
     Raises ToolMissing: no such folder has it; the message names the command that installs it.
     """
     here = Path.cwd()
-    for folder in (here, *here.parents, *Path(__file__).resolve().parents):
+    for folder in (*Path(__file__).resolve().parents, here, *here.parents):
         tool = folder / "node_modules" / ".bin" / name
         if tool.exists():
             return tool.resolve()

@@ -66,6 +66,15 @@ def prove(
     require_outlined(square)
     assignment = np.array(assignment, order="C")
     _require_fitting(key, square, assignment, context)
+    try:
+        return _prove(key, square, assignment, context, timings)
+    except BaseException as error:
+        # The frames below hold the witness and masks, and this one its copy: a traceback that shows locals must not see them.
+        del assignment
+        raise error.with_traceback(None) from None
+
+
+def _prove(key: ProvingKey, square: SquareR1CS, assignment: Words, context: bytes, timings: Timings | None) -> bytes:
     domain = Domain(key.domain_size)
     public_inputs = _octets(fr_to_canonical(assignment[1 : key.n_public + 1]))
     with _timed(timings, "rows"):
@@ -77,11 +86,7 @@ def prove(
         witness = _interpolate(domain, key, assignment, a_values, b_values)
     proof = None
     while proof is None:
-        try:
-            proof = _attempt(key, domain, witness, public_inputs, context, timings)
-        except BaseException as error:
-            # The frames below hold masks; a traceback that shows locals must not see them.
-            raise error.with_traceback(None) from None
+        proof = _attempt(key, domain, witness, public_inputs, context, timings)
     with _timed(timings, "verify"):
         if not _verifies(key, public_inputs, proof, context):
             raise KeyRefused(

@@ -62,8 +62,10 @@ def failed_rows(system: R1CS | SquareR1CS, z: NDArray[np.uint64], limit: int = 1
 
 def sides(system: R1CS | SquareR1CS, z: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """(a z)(b z) and c z of every row, or (a z)^2 and b z: (n_rows, 4) Montgomery each."""
-    if z.shape != (system.n_wires, 4):
-        raise InputError("assignment", f"has the shape {z.shape}; this system has {system.n_wires} wires")
+    if z.shape != (system.n_wires, 4) or z.dtype != np.uint64:
+        raise InputError(
+            "assignment", f"is {z.shape} {z.dtype}; this system takes ({system.n_wires}, 4) uint64, one row a wire"
+        )
     a, b = _product(system.a, z), _product(system.b, z)
     left = np.empty_like(a)
     if isinstance(system, R1CS):

@@ -23,6 +23,11 @@ UInt64: TypeAlias = NDArray[np.uint64]
 MAX_WIRES = 2**31  # wires are int32
 
 
+def are_starts(start: Int64, n: int) -> bool:
+    """Whether start is 0 <= ... <= n, beginning with 0 and ending with n: then every slice between two of them is inside."""
+    return bool(len(start) and start[0] == 0 and start[-1] == n and (start[1:] >= start[:-1]).all())
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SparseRows:
     """One matrix by rows: the terms of row i stand at start[i] .. start[i + 1].

@@ -11,7 +11,7 @@ from bonsai_verifier.transcript import derive_key
 
 from ..artifacts.sections import Sections, open_sections, write_sections
 from ..errors import FileDamaged
-from .system import R1CS, Origins, SparseRows, SquareR1CS
+from .system import R1CS, Origins, SparseRows, SquareR1CS, are_starts
 
 DIGEST_CONTEXT = "bonsai-circuits 2026-11-30 square system digest v1"
 DIGEST_BYTES = 32
@@ -95,7 +95,6 @@ def _matrix(sections: Sections, name: str, n_wires: int, n_rows: int) -> SparseR
     start = sections.array(f"{name} start", "<i8", (n_rows + 1,))
     wire = sections.array(f"{name} wire", "<i4", (None,))
     coeff = sections.array(f"{name} coeff", "<u8", (len(wire), 4))
-    sound = start[0] == 0 and start[-1] == len(wire) and bool(np.all(np.diff(start) >= 0))
-    if not sound or (len(wire) and not 0 <= wire.min() <= wire.max() < n_wires):
+    if not are_starts(start, len(wire)) or (len(wire) and not 0 <= wire.min() <= wire.max() < n_wires):
         raise FileDamaged(str(sections.path), f"matrix {name} points outside; compile the circuit again")
     return SparseRows(start, wire, coeff)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from bonsai_verifier.field import fr_from_ints, fr_to_ints
+from bonsai_verifier.field import fr_from_ints, fr_is_canonical, fr_to_ints
 
 from ..errors import InputError
 from ..kernels.tape import run_tape
@@ -69,8 +69,14 @@ def run_from_r1cs(tape: Tape, z: NDArray[np.uint64]) -> Witness:
 
     Raises InputError: another number of wires, or a wire 0 that is not one.
     """
-    if z.shape != (len(tape.r1cs), 4):
-        raise InputError("assignment", f"has {len(z)} values; this circuit's R1CS has {len(tape.r1cs)} wires")
+    if z.shape != (len(tape.r1cs), 4) or z.dtype != np.uint64:
+        raise InputError(
+            "assignment",
+            f"is {z.shape} {z.dtype}; this circuit's R1CS takes ({len(tape.r1cs)}, 4) uint64, one row a wire",
+        )
+    z = np.ascontiguousarray(z)
+    if not fr_is_canonical(z).all():
+        raise InputError("assignment", "a value is not below r")
     if not np.array_equal(z[:1], fr_from_ints([1])):
         raise InputError("assignment", "wire 0 is the constant and must be 1")
     registers = np.zeros((tape.n_registers, 4), np.uint64)

@@ -10,9 +10,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from bonsai_verifier.field import fr_is_canonical
+from bonsai_verifier.parameters import FR_MODULUS
+
 from ..artifacts.sections import open_sections, write_sections
 from ..dsl.trace import Op
 from ..errors import FileDamaged
+from ..r1cs.system import are_starts
 
 KIND = "tape"
 
@@ -102,28 +106,37 @@ def open_tape(path: Path) -> Tape:
         raise FileDamaged(str(path), "the section meta does not describe a tape; compile the circuit again") from e
     n, k = tape.n_registers, len(tape.start) - 1
     in_range = (
-        all(_all_within(a, n) for a in (tape.register, tape.r1cs, tape.square))
-        and all(_code_within(code, n, k) for code in (tape.code, tape.extension))
-        and all(0 <= r < n for r in tape.inputs.values())
-        and 0 <= tape.n_public < n
-        and tape.start[0] == 0
-        and bool(np.all(np.diff(tape.start) >= 0))
-        and tape.start[-1] == len(tape.register) == len(tape.coeff)
+        1 + len(tape.inputs) <= tape.n_traced <= n <= 1 + len(tape.inputs) + len(tape.code)
+        and all(_all_within(a, n) for a in (tape.register, tape.r1cs, tape.square))
+        and all(len(a) and a[0] == 0 for a in (tape.r1cs, tape.square))
+        and all(_code_within(tape, code, n, k) for code in (tape.code, tape.extension))
+        and sorted(tape.inputs.values())[: tape.n_public] == list(range(1, 1 + tape.n_public))
+        and all(0 < r < tape.n_traced for r in tape.inputs.values())
+        and are_starts(tape.start, len(tape.register))
+        and len(tape.register) == len(tape.coeff)
+        and fr_is_canonical(tape.coeff).all()
     )
     if not in_range:
         raise FileDamaged(str(path), "an index of the tape points outside; compile the circuit again")
     return tape
 
 
-def _code_within(code: NDArray[np.int32], n_registers: int, n_combinations: int) -> bool:
+def _code_within(tape: Tape, code: NDArray[np.int32], n_registers: int, n_combinations: int) -> bool:
+    """Every instruction is one, and writes no input: only DEFAULT does, and only one that may be left out."""
     op, target, x, y, immediate = code.T
     selects = op == int(Op.SELECT)
+    inputs = set(tape.inputs.values()) | {0}
+    may_be_left_out = {tape.inputs.get(name, 0) for name in tape.computed}
+    defaults = op == int(Op.DEFAULT)
     return (
-        _all_within(target, n_registers)
+        _all_within(op, len(Op))
+        and not inputs & set(target[~defaults].tolist())
+        and set(target[defaults].tolist()) <= may_be_left_out
+        and _all_within(target, n_registers)
         and _all_within(x, n_combinations)
         and _all_within(y, n_combinations)
         and _all_within(immediate[selects], n_combinations)
-        and _all_within(immediate[~selects], 256)
+        and _all_within(immediate[~selects], FR_MODULUS.bit_length())
     )
 
 

@@ -94,7 +94,7 @@ def test_a_changed_byte_never_verifies(bonsai: Any, proof: Path, position: int) 
 
 
 def test_another_public_input_is_a_verdict(bonsai: Any, proof: Path) -> None:
-    public = proof.with_suffix(".public.json")
+    public = proof.with_name(proof.name + ".public.json")
     public.write_text(json.dumps({**json.loads(public.read_text()), "fee": "11"}))
     done = bonsai("verify", proof, "--allow-development")
     assert (done.code, "NOT VALID" in done.out) == (1, True)
@@ -128,6 +128,42 @@ def test_batch_names_the_bad_proofs(bonsai: Any, proof: Path, tmp_path: Path) ->
     assert done.code == 1
     assert [bad["index"] for bad in done.json["bad"]] == [1, 2]
     assert "proof.T" in done.json["bad"][1]["reason"]
+
+
+def test_one_unreadable_file_keeps_no_other_from_its_verdict(bonsai: Any, proof: Path, tmp_path: Path) -> None:
+    lone, broken = tmp_path / "lone.bin", tmp_path / "broken.bin"
+    lone.write_bytes(proof.read_bytes())
+    broken.write_bytes(proof.read_bytes())
+    broken.with_name("broken.bin.public.json").write_text("{")
+    done = bonsai("batch-verify", lone, proof, broken, tmp_path / "missing.bin", "--allow-development", "--json")
+    assert done.code == 1
+    assert [bad["index"] for bad in done.json["bad"]] == [0, 2, 3]
+    assert "lone.bin.public.json" in done.json["bad"][0]["reason"]
+
+
+def test_proofs_with_one_stem_keep_their_own_public_inputs(bonsai: Any, tmp_path: Path) -> None:
+    payments = sorted(PAYMENTS.glob("*send*.json"))[:2]
+    for i, payment in enumerate(payments):
+        assert bonsai("prove", "--input", payment, "--out", tmp_path / f"pay.{i}").code == 0
+    assert bonsai("batch-verify", tmp_path / "pay.0", tmp_path / "pay.1", "--allow-development").code == 0
+
+
+@pytest.mark.parametrize("command", ["prove", "witness"])
+def test_a_folder_that_is_not_there_is_the_users_to_make(bonsai: Any, tmp_path: Path, command: str) -> None:
+    done = bonsai(command, "--input", FIRST, "--out", tmp_path / "nowhere" / "out.bin")
+    assert done.code == 2
+    assert "nowhere" in done.err
+
+
+def test_a_key_of_another_setup_is_refused_before_proving(bonsai: Any, compiled: Path, tmp_path: Path) -> None:
+    key = compiled / "send-poseidon" / "proving.key"
+    before = key.read_bytes()
+    assert bonsai("setup", "--force").code == 0
+    key.write_bytes(before)
+    done = bonsai("prove", "--input", FIRST, "--out", tmp_path / "p.bin")
+    assert done.code == 2
+    assert "two setups" in done.err
+    assert not (tmp_path / "p.bin").exists()
 
 
 def test_a_wrong_witness_names_its_row_with_file_line_and_both_sides(bonsai: Any, tmp_path: Path) -> None:
@@ -319,7 +355,7 @@ def test_interruptions_and_defects_have_their_own_codes(
 def test_public_files_have_exactly_the_public_inputs(
     bonsai: Any, proof: Path, changes: dict[str, object], message: str
 ) -> None:
-    public = proof.with_suffix(".public.json")
+    public = proof.with_name(proof.name + ".public.json")
     values = {**json.loads(public.read_text()), **changes}
     public.write_text(json.dumps({name: value for name, value in values.items() if value is not None}))
     done = bonsai("verify", proof, "--allow-development")

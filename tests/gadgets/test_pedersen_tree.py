@@ -39,9 +39,9 @@ def changing(n: int, width: int) -> Compiled:
 
 def flagging(with_active: bool) -> Compiled:
     def describe(c, p, w):  # type: ignore[no-untyped-def]
-        digit = Digit(c, bits(c, w.position, FLAG_LEVELS), shared=True)
+        *low, high = bits(c, w.position, FLAG_LEVELS)
         active = bits(c, w.active, 1)[0] if with_active else None
-        before, after = take_flag(c, c.advice("leaf"), digit, active)
+        before, after = take_flag(c, c.advice("leaf"), Digit(c, low, shared=True), Digit(c, [high]), active)
         p.before.must_equal(before)
         p.after.must_equal(after)
 
@@ -94,9 +94,9 @@ def flag_root(flags: int) -> int:
 
 
 @pytest.mark.parametrize("active", [None, 0, 1])
-@pytest.mark.parametrize("position", range(8))
+@pytest.mark.parametrize("position", range(16))
 def test_taking_a_flag_equals_the_oracle(position: int, active: int | None) -> None:
-    leaf = random.Random(position).getrandbits(8) & ~(1 << position)
+    leaf = random.Random(position).getrandbits(16) & ~(1 << position)
     circuit = FLAGS[active is not None]
     inputs = {"position": position, "leaf": leaf} | ({} if active is None else {"active": active})
     w = run(circuit.tape, inputs)
@@ -118,9 +118,11 @@ def test_levels_cost_what_they_say() -> None:
     assert costs[2, 255] == (2248 + 255, 2631 + 255)
     assert costs[2, 128] == (1277 + 128, 1488 + 128)
     assert costs[4, 255] == (1 + 4074 + 255, 1 + 4752 + 255)
-    one_hot = 4
-    assert FLAGS[False].r1cs.n_rows == FLAGS[False].square.n_rows - 3 == 3 + one_hot + 82
-    assert FLAGS[True].r1cs.n_rows == FLAGS[True].square.n_rows - 3 == 4 + one_hot + 89
+    position_and_one_hot, node_after = 4 + 4, 255
+    assert FLAGS[False].r1cs.n_rows == position_and_one_hot + 190 + node_after
+    assert FLAGS[False].square.n_rows - 3 == position_and_one_hot + 201 + node_after
+    assert FLAGS[True].r1cs.n_rows == 1 + position_and_one_hot + 197 + node_after
+    assert FLAGS[True].square.n_rows - 3 == 1 + position_and_one_hot + 208 + node_after
 
 
 HONEST: dict[tuple[int, int], dict[str, int]] = {
@@ -177,20 +179,31 @@ def test_a_child_wider_than_its_place_is_rejected() -> None:
         assert [row.label for row in broken(circuit, w)[0]] == [label]
 
 
+@pytest.mark.parametrize("position", [3, 12])
 @pytest.mark.parametrize("active", [None, 0, 1])
-def test_a_taken_flag_is_rejected(active: int | None) -> None:
+def test_a_taken_flag_is_rejected(active: int | None, position: int) -> None:
     circuit = FLAGS[active is not None]
-    inputs = {"position": 3, "leaf": 0b1000} | ({} if active is None else {"active": active})
+    inputs = {"position": position, "leaf": 1 << position} | ({} if active is None else {"active": active})
     w = run(circuit.tape, inputs)
-    assert "flag 3 is 0 or 1, and 0 if it is to be taken" in [row.label for row in broken(circuit, w)[0]]
+    label = f"flag {position % 8} is 0 or 1, and 0 if it is to be taken"
+    assert label in [row.label for row in broken(circuit, w)[0]]
     assert all(broken(circuit, w))
+    hidden = cheated(circuit, inputs, {f"test/selected_flag_{position % 8}": 0})  # and said to be free
+    assert "the selected value" in [row.label for row in broken(circuit, hidden)[0]]
+    assert all(broken(circuit, hidden))
 
 
 @pytest.mark.parametrize("value", [2, R - 1, pow(2, -1, R)])
-def test_a_flag_that_is_no_flag_is_rejected(value: int) -> None:
-    for flag in ("flag_3", "flag_4"):
-        w = cheated(FLAGS[False], {"position": 3, "leaf": 0}, {f"test/{flag}": value})
-        assert all(broken(FLAGS[False], w))
+@pytest.mark.parametrize("flag", ["flag_3", "flag_4", "flag_11", "selected_flag_3", "selected_flag_5"])
+def test_a_flag_that_is_no_flag_is_rejected(flag: str, value: int) -> None:
+    w = cheated(FLAGS[False], {"position": 3, "leaf": 0}, {f"test/{flag}": value})
+    assert all(broken(FLAGS[False], w))
+
+
+def test_every_wire_over_flags_is_bound() -> None:
+    w = run(FLAGS[True].tape, {"position": 9, "leaf": 0b1010_0000_0001_0110, "active": 1})
+    assert loose_wires(FLAGS[True].r1cs, w.r1cs(), 3) == []
+    assert loose_wires(FLAGS[True].square, w.square(), 3) == []
 
 
 def test_constants_add_no_rows() -> None:

@@ -51,7 +51,7 @@ def test_products_are_shown_as_products() -> None:
 
 
 def test_an_assignment_of_another_length_is_refused() -> None:
-    with pytest.raises(InputError, match="wires"):
+    with pytest.raises(InputError, match="one row a wire"):
         failed_rows(CIRCUIT.r1cs, np.zeros((3, 4), np.uint64))
 
 

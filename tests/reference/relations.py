@@ -45,13 +45,13 @@ class Poseidon:
 
 
 class Pedersen:
-    """Amounts are hashed as 64 bits, so b and v are below 2^64.  Of the classic tree, a leaf here is the node over eight flags."""
+    """Amounts are hashed as 64 bits, so b and v are below 2^64.  Of the classic tree, a leaf here is the node over sixteen flags."""
 
     com_acct = staticmethod(pedersen.com_acct)
     com_rec = staticmethod(pedersen.com_rec)
     receipt_widths: Mapping[str, Sequence[int]] = dict.fromkeys(("wide", "classic"), (1,) * 40)
-    nullifier_widths: Mapping[str, Sequence[int]] = {"wide": (1, *[2] * 16), "classic": (1,) * 37}
-    flag_bits: Mapping[str, int] = {"wide": 7, "classic": 3}
+    nullifier_widths: Mapping[str, Sequence[int]] = {"wide": (1, *[2] * 16), "classic": (1,) * 36}
+    flag_bits: Mapping[str, int] = {"wide": 7, "classic": 4}
 
     @staticmethod
     def encodes(*amounts: int) -> bool:
@@ -64,15 +64,15 @@ class Pedersen:
     @staticmethod
     def nullifier_node(shape: str, level: int, children: Sequence[int]) -> int:
         if shape == "classic":
-            return pedersen.merkle_crh(level + 3, *children)
+            return pedersen.merkle_crh(level + 4, *children)
         return pedersen.merkle_crh(40, *children) if level == 0 else pedersen.quaternary_crh(40 + level, children)
 
     @staticmethod
     def leaf(shape: str, flags: int) -> int:
         if shape == "wide":
             return flags
-        nodes = [flags >> i & 1 for i in range(8)]
-        for level in range(3):
+        nodes = [flags >> i & 1 for i in range(16)]
+        for level in range(4):
             nodes = [pedersen.merkle_crh(level, *nodes[i : i + 2]) for i in range(0, len(nodes), 2)]
         return nodes[0]
 

@@ -118,4 +118,4 @@ def test_public_file_has_the_public_inputs_and_nothing_else(folder: Path) -> Non
     (folder / "in.json").write_text(format_inputs(INPUTS))
     words = ["prove", "send", "--compiled", str(folder / "compiled"), "--input", str(folder / "in.json")]
     assert bonsai([*words, "--out", str(folder / "p.bin")]) == 0
-    assert list(json.loads((folder / "p.public.json").read_text())) == ["A", "com", "com_new", "rho", "fee"]
+    assert list(json.loads((folder / "p.bin.public.json").read_text())) == ["A", "com", "com_new", "rho", "fee"]
