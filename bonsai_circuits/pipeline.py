@@ -217,6 +217,7 @@ def _build(trace: Trace, name: str, relation: str, hash_name: str, tree: str) ->
 def write(folder: Path, compiled: Compiled, extra: Mapping[str, str] | None = None) -> None:
     """Writes the circuit's files, then the manifest that names their digests.  extra: files already there, name -> file name."""
     folder.mkdir(parents=True, exist_ok=True)
+    keys = _keys_of(folder, compiled.about.digest)
     write_r1cs(folder / FILES["traced"], compiled.traced)
     write_r1cs(folder / FILES["r1cs"], compiled.r1cs)
     write_square(folder / FILES["square"], compiled.square)
@@ -224,7 +225,16 @@ def write(folder: Path, compiled: Compiled, extra: Mapping[str, str] | None = No
     write_tape(folder / FILES["tape"], compiled.tape)
     text = json.dumps(compiled.about.to_json(), indent=2, sort_keys=True) + "\n"
     write_atomic(folder / FILES["circuit"], text.encode())
-    write_manifest(folder, FILES | dict(extra or {}))
+    write_manifest(folder, FILES | dict(extra or {}) | keys)
+
+
+def _keys_of(folder: Path, digest: bytes) -> dict[str, str]:
+    """The key files of the folder, if the circuit that it holds has this digest: compiled anew, they are still its keys."""
+    try:
+        same = _about(folder).digest == digest
+    except FileDamaged:
+        same = False
+    return {name: file for name, file in _KEY_FILES.items() if same and (folder / file).is_file()}
 
 
 def is_current(folder: Path) -> bool:

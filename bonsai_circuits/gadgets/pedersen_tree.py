@@ -8,9 +8,9 @@ from bonsai_verifier.parameters import FR_MODULUS as R
 from ..dsl.builder import Builder
 from ..dsl.trace import System
 from ..dsl.wires import Bit, Num, linear
+from ..native import jubjub
 from ..native import pedersen as native
 from ..native.pedersen import BITMAP_TAG, CHUNK_BITS, FIELD_BITS, QUATERNARY_TAG, SEGMENT_CHUNKS, TAG_BITS
-from ..native import jubjub
 from . import edwards
 from .bitmap import WORD_BITS, WORDS, take_bit
 from .boolean import both
@@ -132,8 +132,8 @@ def _widened(c: Builder, parts: list[Bit]) -> list[Bit]:
 def take_flag(c: Builder, leaf: Num, low: Digit, half: Digit, active: Bit | None) -> tuple[Num, Num]:
     """The nodes over 16 leaves that are flags, before and after the one at low + 8 half was set; it was 0.
 
-    In: digits of 3 bits, `shared`, and of 1; leaf, a scratch value, the flags as one number.  Where `active` is 0 nothing is set, but the flag
-    must be 0 too.  The highest of the FLAG_LEVELS levels is the sum of two points, one for each half of the flags: each is a table.
+    In: digits of 3 bits, `shared`, and of 1; leaf, a scratch value, the flags as one number.  Where `active` is 0 nothing is set, but the
+    flag must be 0 too.  The highest of the FLAG_LEVELS levels is the sum of two points, one for each half of the flags: each is a table.
     Cost: 190 rows, 201 in Square R1CS, 7 more with `active`; and the 255 bits of the node after.
     Sound because the flags are 0 or 1, and a half's point is a function of its flags.  The selected f are the half's flags: as bits of the
     same number below 2^8, since f (f + s - 1) = 0, s one-hot at `low`, makes each 0 or 1 and the one at `low` 0 (in Square R1CS

@@ -8,11 +8,13 @@ from bonsai_circuits import build, built_in
 from bonsai_circuits.dsl import elimination
 from bonsai_circuits.dsl.builder import Builder
 from bonsai_circuits.errors import InputError, Unsatisfied
+from bonsai_circuits.gadgets import poseidon_tree
 from bonsai_circuits.pipeline import Compiled
 from bonsai_circuits.relations.builtin import BUILT_IN
 from bonsai_circuits.relations.reviewed import REVIEWED
 from bonsai_circuits.report.lint import Check, Lint, lint, parse_allowances
-from tests.support import compiled
+from tests.relations.payments import SHAPES, flat, operated, operation_secrets, secrets
+from tests.support import compiled, poseidon_circuit
 
 
 def found(result: Lint) -> set[tuple[str, str, str]]:
@@ -197,9 +199,40 @@ def test_a_witness_without_inputs_is_refused() -> None:
 # The built-in circuits -------------------------------------------------------------------------------------------------------
 
 
-def test_send_has_no_findings() -> None:
-    circuit = build(built_in("send", "poseidon", "wide"))
+@pytest.mark.parametrize("hash_name", ["poseidon", "pedersen"])
+def test_send_has_no_findings(hash_name: str) -> None:
+    circuit = build(built_in("send", hash_name, "wide"))
     inputs = {"A": 7, "fee": 10, "b": 1000, "v": 100, "root": 2**200 + 1, "rec": 9, "s": 11, "s_new": 12, "t": 13}
     result = linted(circuit, **inputs)
     assert result.findings == ()
-    assert [(size.solutions, size.unexplained) for size in result.dimensions] == [(7, 0), (7, 0)]
+    assert [size.unexplained for size in result.dimensions] == [0, 0]
+    assert len({size.solutions for size in result.dimensions}) == 1
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_receive_has_no_findings(shape: str) -> None:
+    result = linted(poseidon_circuit("recv", shape), **flat(shape, secrets(shape)))
+    assert result.findings == ()
+    assert [size.unexplained for size in result.dimensions] == [0, 0]
+    assert len({size.solutions for size in result.dimensions}) == 1
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("receive", [0, 1])
+def test_an_operation_has_only_the_findings_that_were_reviewed(shape: str, receive: int) -> None:
+    w = operation_secrets(shape, receive)
+    result = linted(poseidon_circuit("op", shape), **flat(shape, w | operated(shape, w)))
+    assert result.faults == []
+    assert {(f.check, f.wire) for f in result.findings} == (set() if receive else {(Check.ALONE, "root_rho")})
+    assert [size.unexplained for size in result.dimensions] == [0, 0]
+    assert len({size.solutions for size in result.dimensions}) == 1
+
+
+def test_a_selection_left_out_of_one_system_is_found_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without it nothing ties the child on the path to the lifted one."""
+    monkeypatch.setattr(poseidon_tree, "one_hot_inner_product", lambda *_: None)
+    circuit = build(built_in("recv", "poseidon", "wide"))
+    result = linted(circuit, **flat("wide", secrets("wide")))
+    assert {(f.check, f.system) for f in result.faults} == {(Check.FREE, "Square R1CS")}
+    assert {f.wire.rpartition("/")[2].partition("_")[0] for f in result.faults} == {"lifted"}
+    assert [size.unexplained for size in result.dimensions] == [0, 14 + 11]
