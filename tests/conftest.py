@@ -2,5 +2,5 @@
 
 from hypothesis import settings
 
-settings.register_profile("bonsai")
+settings.register_profile("bonsai", deadline=None)
 settings.load_profile("bonsai")
