@@ -17,7 +17,8 @@ import numpy as np
 
 from bonsai_verifier.curve import POINT_ERRORS, POINT_OK, one_words
 from bonsai_verifier.field import Words
-from bonsai_verifier.kernels.g1 import G1_AFFINE_WORDS, POINT_INFINITY, g1_check_many
+from bonsai_verifier.kernels.encoding import POINT_INFINITY
+from bonsai_verifier.kernels.g1 import G1_AFFINE_WORDS, g1_check_many
 from bonsai_verifier.wire import VerifyingKey, decode_verifying_key, encode_verifying_key
 
 from ..artifacts.sections import open_sections, write_sections

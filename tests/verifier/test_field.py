@@ -101,3 +101,19 @@ def test_canonical_rows_are_below_r() -> None:
     values += [FR_MODULUS ^ 1 << k for k in range(256)]
     got = field.fr_is_canonical(field.limbs_from_ints(values, 4))
     assert got.tolist() == [x < FR_MODULUS for x in values]
+
+
+def test_other_shapes_and_types_are_an_error() -> None:
+    a = field.fr_from_ints(range(4))
+    for wrong in (a[0], a[:, :3], a[None], field.fp_from_ints(range(4))):
+        for f in (field.fr_to_canonical, field.fr_from_canonical, field.fr_inv, lambda x: field.fr_mul(x, x)):
+            with pytest.raises(ValueError, match="rows of 4"):
+                f(wrong)
+    for f in (field.fr_to_canonical, field.fr_inv, field.fp_to_ints):
+        with pytest.raises(TypeError, match="uint64"):
+            f(a.astype(np.int64))  # type: ignore[arg-type]
+    for f in (field.fr_add, field.fr_sub, field.fr_mul):
+        with pytest.raises(ValueError, match="4 elements and 3"):
+            f(a, a[:3])
+    with pytest.raises(ValueError, match="rows of 64"):
+        field.fr_from_wide(np.zeros((2, 63), np.uint8))

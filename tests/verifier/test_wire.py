@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from py_ecc.fields import optimized_bls12_381_FQ as FQ
 from py_ecc.optimized_bls12_381.optimized_curve import G1, G2, add, multiply, neg
 
-from bonsai_verifier import CircuitMismatch, InputError, KeyRefused, Proof, VerifyingKey, WireError, wire
+from bonsai_verifier import CircuitMismatch, InputError, KeyRefused, Proof, VerifyingKey, WireError, curve, wire
 from bonsai_verifier.curve import G1 as Point1
 from bonsai_verifier.curve import G2 as Point2
 from bonsai_verifier.curve import ONE_1, ONE_2
@@ -146,6 +146,25 @@ def test_points_have_one_length() -> None:
     for n in (0, 48, 95, 97):
         with pytest.raises(WireError, match=f"^Q: {n} bytes, expected 96"):
             wire.decode_g2(bytes(n), "Q")
+
+
+def test_arrays_of_points_of_another_shape_or_type_are_an_error() -> None:
+    points, data = ONE_1.to_words()[None], np.frombuffer(X_1, np.uint8)[None]
+    for f, wrong in (
+        (curve.encode_g1_many, points[0]),
+        (curve.encode_g1_many, points[:, :6]),
+        (curve.encode_g2_many, points),
+        (curve.negate_g1, points[None]),
+        (curve.decode_g1_many, data[:, 1:]),
+        (curve.decode_g2_many, data),
+    ):
+        with pytest.raises(ValueError, match="expected rows of"):
+            f(wrong)
+    for f, wrong in ((curve.encode_g1_many, points.astype(np.int64)), (curve.decode_g1_many, data.astype(np.int8))):
+        with pytest.raises(TypeError, match="expected an array of"):
+            f(wrong)
+    assert curve.encode_g1_many(np.repeat(points, 4, axis=0)[::2]).tobytes() == 2 * X_1
+    assert curve.encode_g1_many(np.asfortranarray(np.repeat(points, 2, axis=0))).tobytes() == 2 * X_1
 
 
 # Proofs ----------------------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 Malformed input is an error, a false proof is a verdict.  What is not imported from here is private.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .errors import BonsaiError, CircuitMismatch, InputError, KeyRefused, WireError
@@ -27,20 +28,18 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# name -> room.  Opened at first use: the kernels pull in numba, which takes longer than the rest of a command line.
+# Opened at first use: the kernels pull in numba, which takes longer than the rest of a command line
 _ROOMS = {
-    "BadProof": "batch",
-    "Verdict": "batch",
-    "verify": "batch",
-    "verify_batch": "batch",
-    "G1": "curve",
-    "G2": "curve",
-    "Proof": "wire",
-    "VerifyingKey": "wire",
-    "decode_proof": "wire",
-    "decode_verifying_key": "wire",
-    "encode_proof": "wire",
-    "encode_verifying_key": "wire",
+    "batch": ("BadProof", "Verdict", "verify", "verify_batch"),
+    "curve": ("G1", "G2"),
+    "wire": (
+        "Proof",
+        "VerifyingKey",
+        "decode_proof",
+        "decode_verifying_key",
+        "encode_proof",
+        "encode_verifying_key",
+    ),
 }
 
 __all__ = [
@@ -66,13 +65,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _ROOMS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
-    value = getattr(importlib.import_module(f".{_ROOMS[name]}", __name__), name)
-    globals()[name] = value
-    return value
+    for room, names in _ROOMS.items():
+        if name in names:
+            globals()[name] = value = getattr(import_module(f".{room}", __name__), name)
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -1,6 +1,7 @@
 """G1 and G2 of BLS12-381: single points as values, many points as arrays, and the ZCash / IETF bytes of both.
 
-Arrays: (n, 12) and (n, 24) uint64, affine, Montgomery form; infinity is the row of zeros (kernels/g1.py, kernels/g2.py).
+Arrays: (n, 12) and (n, 24) uint64, affine, Montgomery form; infinity is the row of zeros (kernels/weierstrass.py).
+Arrays of another shape or type raise TypeError or ValueError.
 """
 
 from dataclasses import dataclass
@@ -9,21 +10,26 @@ from functools import cache
 import numpy as np
 
 from .field import Octets, Words, fp_from_ints, fp_to_ints
+from .kernels import encoding as _encoding
 from .kernels import g1 as _g1
 from .kernels import g2 as _g2
+from .kernels.fp import FP_WORDS
+from .kernels.g1 import G1_AFFINE_WORDS
+from .kernels.g2 import G2_AFFINE_WORDS
+from .kernels.limbs import rows
 from .kernels.msm import g1_msm as _msm
 from .parameters import G1_BYTES, G1_GENERATOR, G2_BYTES, G2_GENERATOR
 
 # What a status of the kernels means, said to whoever sent the bytes
 POINT_ERRORS = {
-    _g1.POINT_INFINITY: "the point at infinity",
-    _g1.POINT_NOT_COMPRESSED: "the compression flag is unset; points travel compressed",
-    _g1.POINT_BAD_FLAGS: "the infinity flag is set beside other bits",
-    _g1.POINT_NOT_CANONICAL: "a coordinate is not below p",
-    _g1.POINT_NOT_ON_CURVE: "not on the curve",
-    _g1.POINT_NOT_IN_SUBGROUP: "on the curve, but outside the subgroup of order r",
+    _encoding.POINT_INFINITY: "the point at infinity",
+    _encoding.POINT_NOT_COMPRESSED: "the compression flag is unset; points travel compressed",
+    _encoding.POINT_BAD_FLAGS: "the infinity flag is set beside other bits",
+    _encoding.POINT_NOT_CANONICAL: "a coordinate is not below p",
+    _encoding.POINT_NOT_ON_CURVE: "not on the curve",
+    _encoding.POINT_NOT_IN_SUBGROUP: "on the curve, but outside the subgroup of order r",
 }
-POINT_OK: int = _g1.POINT_OK
+POINT_OK: int = _encoding.POINT_OK
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +42,12 @@ class G1:
     @classmethod
     def from_words(cls, row: Words) -> "G1":
         """(12,) words -> point."""
-        x, y = fp_to_ints(row.reshape(2, 6))
+        x, y = fp_to_ints(row.reshape(-1, FP_WORDS))
         return cls(x, y)
 
     def to_words(self) -> Words:
         """Point -> (12,) words."""
-        return fp_from_ints([self.x, self.y]).reshape(12)
+        return fp_from_ints([self.x, self.y]).reshape(G1_AFFINE_WORDS)
 
     def __neg__(self) -> "G1":
         return G1.from_words(negate_g1(self.to_words()[None])[0])
@@ -61,17 +67,16 @@ class G2:
     @classmethod
     def from_words(cls, row: Words) -> "G2":
         """(24,) words -> point."""
-        x0, x1, y0, y1 = fp_to_ints(row.reshape(4, 6))
+        x0, x1, y0, y1 = fp_to_ints(row.reshape(-1, FP_WORDS))
         return cls((x0, x1), (y0, y1))
 
     def to_words(self) -> Words:
         """Point -> (24,) words."""
-        return fp_from_ints([*self.x, *self.y]).reshape(24)
+        return fp_from_ints([*self.x, *self.y]).reshape(G2_AFFINE_WORDS)
 
     def __neg__(self) -> "G2":
-        words = self.to_words()[None]
-        out = np.empty_like(words)
-        _g2.g2_neg_many(out, words)
+        out = np.empty((1, G2_AFFINE_WORDS), np.uint64)
+        _g2.g2_neg_many(out, rows(self.to_words()[None], G2_AFFINE_WORDS))
         return G2.from_words(out[0])
 
     @property
@@ -94,38 +99,37 @@ def one_words() -> tuple[Words, Words]:
 
 def decode_g1_many(data: Octets) -> tuple[Words, Octets]:
     """(n, 48) bytes -> (n, 12) points and (n,) status: POINT_OK for points of G1 other than infinity, or a key of POINT_ERRORS."""
-    n = len(data)
-    points, status = np.empty((n, 12), np.uint64), np.empty(n, np.uint8)
-    _g1.g1_decode_many(points, np.ascontiguousarray(data), status)
-    _g1.g1_check_subgroup_many(status, points)
+    points, status = np.empty((len(data), G1_AFFINE_WORDS), np.uint64), np.empty(len(data), np.uint8)
+    _g1.g1_decode_many(points, rows(data, G1_BYTES, np.uint8), status)
+    _g1.g1_check_subgroup_many(status, rows(points, G1_AFFINE_WORDS))
     return points, status
 
 
 def decode_g2_many(data: Octets) -> tuple[Words, Octets]:
     """(n, 96) bytes -> (n, 24) points and (n,) status, as decode_g1_many."""
-    n = len(data)
-    points, status = np.empty((n, 24), np.uint64), np.empty(n, np.uint8)
-    _g2.g2_decode_many(points, np.ascontiguousarray(data), status)
+    points, status = np.empty((len(data), G2_AFFINE_WORDS), np.uint64), np.empty(len(data), np.uint8)
+    _g2.g2_decode_many(points, rows(data, G2_BYTES, np.uint8), status)
+    _g2.g2_check_subgroup_many(status, rows(points, G2_AFFINE_WORDS))
     return points, status
 
 
 def encode_g1_many(points: Words) -> Octets:
     """(n, 12) points -> (n, 48) bytes."""
     data = np.empty((len(points), G1_BYTES), np.uint8)
-    _g1.g1_encode_many(data, np.ascontiguousarray(points))
+    _g1.g1_encode_many(data, rows(points, G1_AFFINE_WORDS))
     return data
 
 
 def encode_g2_many(points: Words) -> Octets:
     """(n, 24) points -> (n, 96) bytes."""
     data = np.empty((len(points), G2_BYTES), np.uint8)
-    _g2.g2_encode_many(data, np.ascontiguousarray(points))
+    _g2.g2_encode_many(data, rows(points, G2_AFFINE_WORDS))
     return data
 
 
 def negate_g1(points: Words) -> Words:
     """-P_i."""
-    out = np.empty_like(points := np.ascontiguousarray(points))
+    out = np.empty_like(points := rows(points, G1_AFFINE_WORDS))
     _g1.g1_neg_many(out, points)
     return out
 

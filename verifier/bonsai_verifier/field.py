@@ -1,10 +1,10 @@
 """Fr and Fp at the door: Python integers <-> arrays of 64-bit limbs, canonical <-> Montgomery.
 
-Arrays are C-contiguous uint64, one element a row, limbs little-endian.  Fr rows have 4 words, Fp rows 6; the arithmetic on them
-is in kernels/.
+Arrays are uint64, one element a row, limbs little-endian.  Fr rows have 4 words, Fp rows 6; the arithmetic on them is in kernels/.
+Arrays of another shape or type raise TypeError or ValueError.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 import numpy as np
@@ -20,11 +20,11 @@ from .kernels.fr import (
     fr_sub_many,
     fr_to_mont_many,
 )
+from .kernels.limbs import WORD_BITS, WORD_BYTES, rows
 from .parameters import FP_MODULUS, FR_MODULUS
 
 Words: TypeAlias = NDArray[np.uint64]
 Octets: TypeAlias = NDArray[np.uint8]
-WORD_BYTES = 8
 
 
 def limbs_from_ints(values: Iterable[int], n_words: int) -> Words:
@@ -42,16 +42,12 @@ def ints_from_limbs(limbs: Words) -> list[int]:
 
 def fr_from_canonical(a: Words) -> Words:
     """(n, 4) integers below r -> Montgomery form."""
-    out = np.empty_like(a := np.ascontiguousarray(a))
-    fr_to_mont_many(out, a)
-    return out
+    return _map(fr_to_mont_many, rows(a, FR_WORDS))
 
 
 def fr_to_canonical(a: Words) -> Words:
     """(n, 4) Montgomery form -> integers below r."""
-    out = np.empty_like(a := np.ascontiguousarray(a))
-    fr_from_mont_many(out, a)
-    return out
+    return _map(fr_from_mont_many, rows(a, FR_WORDS))
 
 
 def fr_from_ints(values: Iterable[int]) -> Words:
@@ -67,47 +63,48 @@ def fr_to_ints(a: Words) -> list[int]:
 def fp_from_ints(values: Iterable[int]) -> Words:
     """Integers, reduced modulo p -> (n, 6) Montgomery form."""
     canonical = limbs_from_ints([int(x) % FP_MODULUS for x in values], FP_WORDS)
-    out = np.empty_like(canonical)
-    fp_to_mont_many(out, canonical)
-    return out
+    return _map(fp_to_mont_many, rows(canonical, FP_WORDS))
 
 
 def fp_to_ints(a: Words) -> list[int]:
     """(n, 6) Montgomery form -> integers in [0, p)."""
-    out = np.empty_like(a := np.ascontiguousarray(a))
-    fp_from_mont_many(out, a)
-    return ints_from_limbs(out)
+    return ints_from_limbs(_map(fp_from_mont_many, rows(a, FP_WORDS)))
 
 
-# Vectors of Fr, in Montgomery form: (n, 4) arrays; an operand with one row stands for all rows ----------------------------------
+def _map(kernel: Callable[..., None], *operands: Words) -> Words:
+    """The array that a kernel writes from operands that `rows` has checked."""
+    out = np.empty_like(operands[0])
+    kernel(out, *operands)
+    return out
+
+
+# Vectors of Fr, in Montgomery form: (n, 4) arrays; a second operand with one row stands for n equal rows ---------------------
 
 
 def fr_add(a: Words, b: Words) -> Words:
     """a_i + b_i."""
-    out = np.empty_like(a := np.ascontiguousarray(a))
-    fr_add_many(out, a, np.ascontiguousarray(b))
-    return out
+    return _map(fr_add_many, *_pair(a, b))
 
 
 def fr_sub(a: Words, b: Words) -> Words:
     """a_i - b_i."""
-    out = np.empty_like(a := np.ascontiguousarray(a))
-    fr_sub_many(out, a, np.ascontiguousarray(b))
-    return out
+    return _map(fr_sub_many, *_pair(a, b))
 
 
 def fr_mul(a: Words, b: Words) -> Words:
     """a_i b_i."""
-    out = np.empty_like(a := np.ascontiguousarray(a))
-    fr_mul_many(out, a, np.ascontiguousarray(b))
-    return out
+    return _map(fr_mul_many, *_pair(a, b))
+
+
+def _pair(a: Words, b: Words) -> tuple[Words, Words]:
+    if len(b) not in (1, len(a)):
+        raise ValueError(f"{len(a)} elements and {len(b)}")
+    return rows(a, FR_WORDS), rows(b, FR_WORDS)
 
 
 def fr_inv(a: Words) -> Words:
     """1/a_i, and 0 for 0.  One inversion for all."""
-    out = np.empty_like(a := np.ascontiguousarray(a))
-    fr_inv_many(out, a)
-    return out
+    return _map(fr_inv_many, rows(a, FR_WORDS))
 
 
 def fr_pow(a: Words, exponent: int) -> Words:
@@ -135,12 +132,12 @@ def fr_from_wide(data: Octets) -> Words:
 
     512 bits = low 192 + 2^192 middle 192 + 2^384 high 128: each part is below r.
     """
-    words = np.ascontiguousarray(data).view("<u8").astype(np.uint64, copy=False)
+    words = rows(data, 64, np.uint8).view("<u8").astype(np.uint64, copy=False)
     total = np.zeros((len(words), FR_WORDS), np.uint64)
     for start, end in ((0, 3), (3, 6), (6, 8)):
         part = np.zeros((len(words), FR_WORDS), np.uint64)
         part[:, : end - start] = words[:, start:end]
-        total = fr_add(total, fr_mul(fr_from_canonical(part), fr_from_ints([1 << (64 * start)])))
+        total = fr_add(total, fr_mul(fr_from_canonical(part), fr_from_ints([1 << (WORD_BITS * start)])))
     return total
 
 
@@ -149,7 +146,7 @@ def fr_is_canonical(a: Words) -> NDArray[np.bool_]:
     below = np.zeros(len(a), np.bool_)
     equal = np.ones(len(a), np.bool_)
     for i in range(FR_WORDS - 1, -1, -1):
-        r_i = np.uint64(FR_MODULUS >> (64 * i) & (2**64 - 1))
+        r_i = np.uint64((FR_MODULUS >> (WORD_BITS * i)) % 2**WORD_BITS)
         below |= equal & (a[:, i] < r_i)
         equal &= a[:, i] == r_i
     return below

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from .field import Words
+from .kernels.g1 import G1_AFFINE_WORDS
+from .kernels.g2 import G2_AFFINE_WORDS
 from .kernels.pairing import pairing_product_is_one as _product_is_one
 
 
@@ -14,6 +16,6 @@ def product_is_one(pairs: Sequence[tuple[Words, Words]]) -> bool:
     In: P_i (12,), Q_i (24,) affine words of points in G1 and G2.
     Cost: k Miller loops that share their squarings, one final exponentiation.
     """
-    g1 = np.array([p for p, _ in pairs], np.uint64).reshape(-1, 12)
-    g2 = np.array([q for _, q in pairs], np.uint64).reshape(-1, 24)
+    g1 = np.array([p for p, _ in pairs], np.uint64).reshape(-1, G1_AFFINE_WORDS)
+    g2 = np.array([q for _, q in pairs], np.uint64).reshape(-1, G2_AFFINE_WORDS)
     return bool(_product_is_one(g1, g2))

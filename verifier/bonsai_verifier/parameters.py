@@ -1,10 +1,10 @@
-"""The numbers of BLS12-381 and of the wire, each with its derivation; tests/test_parameters.py recomputes them.
+"""The numbers of BLS12-381 and of the wire, each with its derivation; tests/verifier/test_parameters.py recomputes them.
 
 Source of the curve: IETF draft-irtf-cfrg-pairing-friendly-curves-11, section 4.2.1 (BLS12_381); of the family: Barreto, Lynn,
 Scott, "Constructing elliptic curves with prescribed embedding degrees" (2002).
 """
 
-# The curve ---------------------------------------------------------------------------------------------------------------------
+# The curve -------------------------------------------------------------------------------------------------------------------
 
 # z, the parameter of the family: everything below follows from it.  -(2^63 + 2^62 + 2^60 + 2^57 + 2^48 + 2^16)
 BLS_X = -0xD201000000010000
@@ -39,25 +39,24 @@ G2_GENERATOR = (  # ((x.c0, x.c1), (y.c0, y.c1))
     ),
 )
 
-# Domains -----------------------------------------------------------------------------------------------------------------------
+# Domains ---------------------------------------------------------------------------------------------------------------------
 
 TWO_ADICITY = 32  # r - 1 = 2^32 t, t odd
 FR_GENERATOR = 7  # generates Fr*; the least integer that does
 # Every m for which a domain of m 2^k points exists in Fr, m odd and m's primes small: r - 1 is divisible by 3, 11 and 19, once each
 DOMAIN_ODD_PARTS = (1, 3, 11, 19, 33, 57, 209, 627)
 
-# The wire ----------------------------------------------------------------------------------------------------------------------
+# The wire --------------------------------------------------------------------------------------------------------------------
 
 SCALAR_BYTES = 32  # an integer below r < 2^255, little-endian
 G1_BYTES = 48  # compressed: x, 381 bits, and three flags
 G2_BYTES = 96
 PROOF_BYTES = 128  # T | U | v = 2 G1_BYTES + SCALAR_BYTES
-PAYLOAD_BYTES = 256  # A | com' | rho | root_rho | proof = 4 SCALAR_BYTES + PROOF_BYTES
 DIGEST_BYTES = 32  # BLAKE3
 CONTEXT_BYTES = 32  # the caller's binding of a proof
 CHALLENGE_BYTES = 64  # reduced modulo r: within 2^-257 of uniform
 WEIGHT_BITS = 128  # weights of a batch
 
-# Domain tags: BLAKE3 derive-key context strings, one a use ---------------------------------------------------------------------
+# Domain tags: BLAKE3 derive-key context strings, one a use -------------------------------------------------------------------
 
 CHALLENGE_CONTEXT = "bonsai-circuits 2026-11-30 masked Pari challenge v1"

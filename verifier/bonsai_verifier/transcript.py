@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import InputError
+from .field import Octets, Words
 from .kernels import blake3 as kernels
+from .kernels.limbs import rows
 from .parameters import (
     CHALLENGE_BYTES,
     CHALLENGE_CONTEXT,
@@ -23,12 +25,10 @@ from .parameters import (
     SCALAR_BYTES,
 )
 
-Octets: TypeAlias = NDArray[np.uint8]
 Buffer: TypeAlias = bytes | bytearray | memoryview | NDArray[Any]
 
 _COUNT_BYTES = 4
-_NOTHING = np.zeros(1, dtype=np.uint8)  # an address for no bytes
-_IV = np.array(kernels.IV, dtype=np.uint32)
+_IV = np.array(kernels.IV, "<u4").view("<u8").astype(np.uint64)
 
 
 def blake3(data: Buffer, length: int = DIGEST_BYTES) -> bytes:
@@ -56,11 +56,10 @@ def derive_key_many(context_string: str, material: Octets) -> Octets:
         raise InputError(
             "material", f"expected an (n, length) array of uint8, got {material.shape} of {material.dtype}"
         )
-    rows = np.ascontiguousarray(material)
-    out = np.empty((rows.shape[0], CHALLENGE_BYTES), dtype=np.uint8)
-    key = _context_key(context_string)
-    n, length = rows.shape
-    kernels.hash_many_into(out.ctypes.data, key.ctypes.data, rows.ctypes.data, n, length, kernels.DERIVE_KEY_MATERIAL)
+    n, length = material.shape
+    out = np.empty((n, CHALLENGE_BYTES), np.uint8)
+    key, scratch = _context_key(context_string), kernels.scratch(length)
+    kernels.hash_many_into(out, key, rows(material, length, np.uint8), kernels.DERIVE_KEY_MATERIAL, scratch)
     return out
 
 
@@ -70,14 +69,11 @@ def challenge(vk_digest: bytes, context: bytes, public_inputs: Sequence[bytes] |
     In: vk_digest, context 32 bytes; public inputs 32 bytes each, as they stand on the wire (canonical: wire.py has checked); T 48 bytes.
     Raises InputError: a wrong length, naming the field.
     """
-    inputs = [bytes(x) for x in public_inputs]
-    for i, x in enumerate(inputs):
-        _exactly(f"public_inputs[{i}]", x, SCALAR_BYTES)
-    _exactly("vk_digest", vk_digest, DIGEST_BYTES)
-    _exactly("context", context, CONTEXT_BYTES)
-    _exactly("t_bytes", t_bytes, G1_BYTES)
-    material = b"".join([vk_digest, context, _count(len(inputs)), *inputs, t_bytes])
-    return int.from_bytes(derive_key(CHALLENGE_CONTEXT, material, CHALLENGE_BYTES), "little") % FR_MODULUS
+    inputs = [_octets(f"public_inputs[{i}]", x, SCALAR_BYTES) for i, x in enumerate(public_inputs)]
+    rows_of_one = np.array(inputs, np.uint8).reshape(1, len(inputs), SCALAR_BYTES)
+    context_row, t_row = _octets("context", context, CONTEXT_BYTES), _octets("t_bytes", t_bytes, G1_BYTES)
+    out = challenge_bytes_many(vk_digest, context_row, rows_of_one, t_row[None])
+    return int.from_bytes(out.tobytes(), "little") % FR_MODULUS
 
 
 def challenge_bytes_many(vk_digest: bytes, contexts: Octets, public_inputs: Octets, t_bytes: Octets) -> Octets:
@@ -86,7 +82,6 @@ def challenge_bytes_many(vk_digest: bytes, contexts: Octets, public_inputs: Octe
     In: contexts (n, 32) or (32,) for all; public inputs (n, n_public, 32); T (n, 48); all uint8.  Out: (n, 64) uint8.
     Raises InputError: a wrong shape or type, naming the field.
     """
-    _exactly("vk_digest", vk_digest, DIGEST_BYTES)
     n = t_bytes.shape[0] if t_bytes.ndim else 0
     n_public = public_inputs.shape[1] if public_inputs.ndim == 3 else 0
     shapes = {
@@ -97,39 +92,35 @@ def challenge_bytes_many(vk_digest: bytes, contexts: Octets, public_inputs: Octe
     for name, (array, shape) in shapes.items():
         if array.shape != shape or array.dtype != np.uint8:
             raise InputError(name, f"expected {shape} of uint8, got {array.shape} of {array.dtype}")
-    start = DIGEST_BYTES + CONTEXT_BYTES + _COUNT_BYTES
-    end = start + SCALAR_BYTES * n_public
-    material = np.empty((n, end + G1_BYTES), dtype=np.uint8)
-    material[:, :DIGEST_BYTES] = np.frombuffer(vk_digest, dtype=np.uint8)
-    material[:, DIGEST_BYTES : DIGEST_BYTES + CONTEXT_BYTES] = contexts
-    material[:, start - _COUNT_BYTES : start] = np.frombuffer(_count(n_public), dtype=np.uint8)
-    material[:, start:end] = public_inputs.reshape(n, end - start)
-    material[:, end:] = t_bytes
-    return derive_key_many(CHALLENGE_CONTEXT, material)
+    fields = (
+        np.broadcast_to(_octets("vk_digest", vk_digest, DIGEST_BYTES), (n, DIGEST_BYTES)),
+        np.broadcast_to(contexts, (n, CONTEXT_BYTES)),
+        np.broadcast_to(np.frombuffer(n_public.to_bytes(_COUNT_BYTES, "little"), np.uint8), (n, _COUNT_BYTES)),
+        public_inputs.reshape(n, n_public * SCALAR_BYTES),
+        t_bytes,
+    )
+    return derive_key_many(CHALLENGE_CONTEXT, np.concatenate(fields, axis=1))
 
 
 @functools.cache
-def _context_key(context_string: str) -> NDArray[np.uint32]:
+def _context_key(context_string: str) -> Words:
     key = _hash(_IV, context_string.encode(), DIGEST_BYTES, kernels.DERIVE_KEY_CONTEXT)
-    return np.frombuffer(key, dtype="<u4")
+    return np.frombuffer(key, "<u8").astype(np.uint64)
 
 
-def _hash(key: NDArray[np.uint32], data: Buffer, length: int, flags: int) -> bytes:
+def _hash(key: Words, data: Buffer, length: int, flags: int) -> bytes:
     if length < 0:
         raise InputError("length", f"expected a number of bytes, got {length}")
     view = data.data if isinstance(data, np.ndarray) else memoryview(data)
     if not view.c_contiguous:
         raise InputError("data", "expected a C-contiguous array; pass numpy.ascontiguousarray of it")
-    octets = np.frombuffer(view, dtype=np.uint8) if view.nbytes else _NOTHING
-    out = np.empty(max(length, 1), dtype=np.uint8)
-    kernels.hash_into(out.ctypes.data, length, key.ctypes.data, octets.ctypes.data, view.nbytes, flags)
-    return out[:length].tobytes()
+    out = np.empty(length, np.uint8)
+    kernels.hash_into(out, key, np.frombuffer(view.toreadonly(), np.uint8), flags, kernels.scratch(view.nbytes))
+    return out.tobytes()
 
 
-def _count(n: int) -> bytes:
-    return n.to_bytes(_COUNT_BYTES, "little")
-
-
-def _exactly(name: str, value: bytes, length: int) -> None:
-    if len(value) != length:
-        raise InputError(name, f"expected {length} bytes, got {len(value)}")
+def _octets(name: str, value: Buffer, length: int) -> Octets:
+    octets = np.frombuffer(value, np.uint8)
+    if len(octets) != length:
+        raise InputError(name, f"expected {length} bytes, got {len(octets)}")
+    return octets

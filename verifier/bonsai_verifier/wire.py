@@ -45,7 +45,7 @@ KEY_MAGIC = b"BONSAIVK"
 KEY_VERSION = 1
 CURVE_BLS12_381 = 1
 FLAG_DEVELOPMENT = 1
-KEY_BYTES = 296
+KEY_BYTES = 8 + 2 + 2 + 4 + DIGEST_BYTES + 4 + 4 + G1_BYTES + 2 * G2_BYTES
 
 Bytes: TypeAlias = bytes | bytearray | memoryview
 PublicInputs: TypeAlias = Sequence[int] | Octets  # of one proof: integers in [0, r), or rows of 32 bytes
@@ -148,7 +148,7 @@ def decode_proof(data: Bytes) -> Proof:
     decoded = decode_proofs(_row(data))
     for error in decoded.errors.values():
         raise error
-    v = int.from_bytes(data[2 * G1_BYTES :], "little")
+    v = decode_scalar(data[2 * G1_BYTES :], "proof.v")
     return Proof(G1.from_words(decoded.T[0]), G1.from_words(decoded.U[0]), v)
 
 

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from bonsai_verifier.errors import InputError
 from bonsai_verifier.kernels import blake3 as kernels
+from bonsai_verifier.kernels.cache import kernel
+from bonsai_verifier.kernels.limbs import row
 from bonsai_verifier.parameters import CHALLENGE_CONTEXT, FR_MODULUS
 from bonsai_verifier.transcript import blake3, challenge, challenge_bytes_many, derive_key, derive_key_many
 
@@ -85,8 +87,8 @@ def test_derive_key_many_equals_one_by_one(n, length):
     rows = np.frombuffer(os.urandom(n * length), dtype=np.uint8).reshape(n, length)
     out = derive_key_many("bonsai-circuits test", rows)
     assert out.shape == (n, 64)
-    for row, found in zip(rows, out, strict=True):
-        assert found.tobytes() == derive_key("bonsai-circuits test", row.tobytes(), 64)
+    for material, found in zip(rows, out, strict=True):
+        assert found.tobytes() == derive_key("bonsai-circuits test", material.tobytes(), 64)
 
 
 def test_blake3_reads_every_kind_of_buffer():
@@ -125,14 +127,14 @@ def test_blake3_refuses_what_it_cannot_read():
         derive_key_many("c", np.zeros(2, dtype=np.uint8))
 
 
-@kernels.kernel
+@kernel
 def _compress(out, cv, block, counter, flags):
-    kernels.compress(out, cv, block, counter, 0, flags)
+    kernels.compress(row(out, 0), row(cv, 0), row(block, 0), counter, 0, flags)
 
 
-@kernels.kernel
+@kernel
 def _compress_lanes(out, cv, blocks, counter, flags):
-    kernels.compress_lanes(out, cv, blocks, 64, counter, 1, 0, flags)
+    kernels.compress_lanes(row(out, 0), row(cv, 0), row(blocks, 0), 64, counter, 1, 0, flags)
 
 
 def test_counter_crosses_32_bits_in_both_bodies():
@@ -140,9 +142,9 @@ def test_counter_crosses_32_bits_in_both_bodies():
     one, lanes, spread = np.empty(16, dtype=np.uint32), np.empty((16, 16), dtype=np.uint32), np.repeat(key, 16)
     flags = kernels.CHUNK_START | kernels.CHUNK_END | kernels.ROOT
     first = 2**32 - 5
-    _compress_lanes(lanes.ctypes.data, spread.ctypes.data, blocks.ctypes.data, first, flags)
+    _compress_lanes(lanes, spread, blocks, first, flags)
     for lane in range(16):
-        _compress(one.ctypes.data, key.ctypes.data, blocks.ctypes.data, first + lane, flags)
+        _compress(one, key, blocks, first + lane, flags)
         assert (lanes[:, lane] == one).all()
         assert one.tobytes() == reference.blake3(b"").digest(64, seek=64 * (first + lane))
 

@@ -7,7 +7,7 @@ import py_arkworks_bls12381 as ark
 import pytest
 from py_ecc.optimized_bls12_381.optimized_curve import G1, Z1, add, multiply, neg
 
-from bonsai_verifier.field import fp_from_ints, limbs_from_ints
+from bonsai_verifier.field import limbs_from_ints
 from bonsai_verifier.kernels import g1, msm
 from bonsai_verifier.parameters import FR_MODULUS
 from tests.verifier.kernels.test_g1 import Point, affine, from_affine, on_curve, same
@@ -107,7 +107,7 @@ def test_fixed_base_with_every_window_and_any_base(monkeypatch: pytest.MonkeyPat
     for base in (Z1, G1, on_curve(0), on_curve(5)):
         for c in (2, 3, 8, 13):
             monkeypatch.setattr(msm, "fixed_base_window", lambda n, bits, c=c: c)
-            got = from_affine(msm.g1_fixed_base_many(affine([base])[0], limbs_from_ints(scalars, 4)))
+            got = from_affine(msm.g1_fixed_base_many(affine([base]), limbs_from_ints(scalars, 4)))
             assert all(same(p, multiply(base, k)) for p, k in zip(got, scalars, strict=True))
 
 
@@ -124,11 +124,11 @@ def test_shapes_and_types_are_checked() -> None:
     points, scalars = affine([G1, G1]), limbs_from_ints([1, 2], 4)
     with pytest.raises(ValueError, match="2 points for 1 scalars"):
         msm.g1_msm(points, scalars[:1])
-    with pytest.raises(ValueError, match="rows of 12 words"):
+    with pytest.raises(ValueError, match="rows of 12"):
         msm.g1_msm(points[:, :6], scalars)
     with pytest.raises(TypeError, match="uint64"):
         msm.g1_msm(points, scalars.astype(np.int64))
-    with pytest.raises(ValueError, match="2 points, expected one base"):
+    with pytest.raises(ValueError, match="rows of 12"):
         msm.g1_fixed_base_many(points, scalars)
 
 
@@ -136,4 +136,3 @@ def test_strided_input_is_copied() -> None:
     points, scalars = affine([G1, Z1] * 3), limbs_from_ints(range(6), 4)
     (got,) = from_affine(msm.g1_msm(points[::2], scalars[::2]))
     assert same(got, multiply(G1, 6))
-    assert fp_from_ints([0]).shape == (1, 6)

@@ -14,7 +14,8 @@ from py_ecc.optimized_bls12_381 import pairing as py_ecc_pairing
 from py_ecc.optimized_bls12_381.optimized_curve import G1, G2, add, multiply, neg
 
 from bonsai_verifier.field import fp_from_ints, fp_to_ints, limbs_from_ints
-from bonsai_verifier.kernels import g1, g2
+from bonsai_verifier.kernels import g2
+from bonsai_verifier.kernels.msm import g1_fixed_base_many
 from bonsai_verifier.kernels.pairing import pairing_product, pairing_product_is_one
 from bonsai_verifier.parameters import BLS_X, FP_MODULUS, FR_MODULUS
 from tests.verifier.kernels.test_g1 import affine as affine_g1
@@ -31,11 +32,7 @@ scalar = st.sampled_from([0, 1, 2, R - 1]) | st.integers(0, R - 1)
 
 def times_g1(scalars: list[int]) -> np.ndarray:
     """(k, 12): multiples of the generator, modulo r."""
-    words = limbs_from_ints([a % R for a in scalars], 4)
-    projective, out = np.empty((len(scalars), 18), np.uint64), np.empty((len(scalars), 12), np.uint64)
-    g1.g1_mul_many(projective, np.repeat(BASE_1, len(scalars), axis=0), words)
-    g1.g1_to_affine_many(out, projective)
-    return out
+    return g1_fixed_base_many(BASE_1, limbs_from_ints([a % R for a in scalars], 4))
 
 
 def times_g2(scalars: list[int]) -> np.ndarray:
@@ -151,20 +148,15 @@ def test_arguments_stay_as_they_were() -> None:
     assert np.array_equal(q, copies[1])
 
 
-@pytest.mark.parametrize(
-    ("p", "q"),
-    [
-        ((2, 12), (1, 24)),
-        ((1, 12), (2, 24)),
-        ((1, 24), (1, 12)),
-        ((12,), (24,)),
-        ((1, 18), (1, 36)),
-        ((0, 12), (0, 12)),
-    ],
-)
+@pytest.mark.parametrize(("p", "q"), [((1, 24), (1, 12)), ((12,), (24,)), ((1, 18), (1, 36)), ((0, 12), (0, 12))])
 def test_other_shapes_are_an_error(p: tuple[int, ...], q: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match="must be"):
+    with pytest.raises(ValueError, match="rows of"):
         pairing_product_is_one(np.zeros(p, np.uint64), np.zeros(q, np.uint64))
+
+
+def test_the_points_come_in_pairs() -> None:
+    with pytest.raises(ValueError, match="2 points of G1 for 1 of G2"):
+        pairing_product_is_one(np.repeat(BASE_1, 2, axis=0), BASE_2)
 
 
 def test_other_words_are_an_error() -> None:

@@ -1,24 +1,19 @@
 """Fp2, Fp6, Fp12 against py_ecc, whose FQ12 is Fp[w]/(w^12 - 2 w^6 + 2): u = w^6 - 1, v = w^2."""
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba.core.errors import TypingError
 from py_ecc.fields import optimized_bls12_381_FQ2 as FQ2
 from py_ecc.fields import optimized_bls12_381_FQ12 as FQ12
 
 from bonsai_verifier.field import fp_from_ints, fp_to_ints
-from bonsai_verifier.kernels import tower
-from bonsai_verifier.kernels.cache import inner, kernel
-from bonsai_verifier.kernels.formula import formula
-from bonsai_verifier.kernels.fp import fp_add, fp_sub
-from bonsai_verifier.kernels.limbs import stack
+from bonsai_verifier.kernels import fp2, fp6, fp12
 from bonsai_verifier.parameters import FP_MODULUS as P
+from tests.verifier.kernels.calling import call, result, results_in_place
 
 Coefficients = list[int]
 POWERS_OF_W = (0, 2, 4, 1, 3, 5)  # of the Fp2 coefficients in memory
@@ -48,52 +43,16 @@ def coefficients(x: FQ12, n: int = 12) -> Coefficients:
     return out[:n]
 
 
-@cache
-def _binary(op: Any) -> Any:
-    @kernel
-    def run(d, a, b):
-        op(d.ctypes.data, a.ctypes.data, b.ctypes.data)
-
-    return run
+def operation(name: str) -> Any:
+    return getattr({"fp2": fp2, "fp6": fp6, "fp12": fp12}[name.partition("_")[0]], name)
 
 
-@cache
-def _unary(op: Any) -> Any:
-    @kernel
-    def run(d, a):
-        op(d.ctypes.data, a.ctypes.data)
-
-    return run
+def value(op: Any, *operands: Coefficients) -> Coefficients:
+    return fp_to_ints(result(op, *map(fp_from_ints, operands)))
 
 
-@cache
-def _predicate(op: Any, n_args: int) -> Any:
-    @kernel
-    def one(a):
-        return op(np.int64(a.ctypes.data))
-
-    @kernel
-    def two(a, b):
-        return op(np.int64(a.ctypes.data), np.int64(b.ctypes.data))
-
-    return one if n_args == 1 else two
-
-
-def call(op: Any, *operands: Coefficients, size: int | None = None) -> Coefficients:
-    """op into fresh memory of `size` coefficients."""
-    d = np.full((size or len(operands[0]), 6), 2**64 - 1, np.uint64)
-    (_unary if len(operands) == 1 else _binary)(op)(d, *map(fp_from_ints, operands))
-    return fp_to_ints(d)
-
-
-def in_place(op: Any, *operands: Coefficients) -> list[Coefficients]:
-    """op with each operand in turn as its destination."""
-    out = []
-    for i in range(len(operands)):
-        arrays = [fp_from_ints(a) for a in operands]
-        (_unary if len(operands) == 1 else _binary)(op)(arrays[i], *arrays)
-        out.append(fp_to_ints(arrays[i]))
-    return out
+def values_in_place(op: Any, *operands: Coefficients) -> list[Coefficients]:
+    return [fp_to_ints(d) for d in results_in_place(op, *map(fp_from_ints, operands))]
 
 
 # d = f(a) and d = f(a, b) on Fp12, for elements of n coefficients
@@ -119,30 +78,30 @@ BINARY: list[tuple[str, int, Callable[[FQ12, FQ12], FQ12]]] = [
 
 @pytest.mark.parametrize(("name", "n", "oracle"), UNARY, ids=[case[0] for case in UNARY])
 def test_unary_operation_equals_the_oracle(name: str, n: int, oracle: Callable[[FQ12], FQ12]) -> None:
-    op = getattr(tower, name)
+    op = operation(name)
 
     @settings(max_examples=10 if name in ("fp12_conj", "fp12_frobenius_2") else 40)
     @given(elements(n))
     def check(a: Coefficients) -> None:
         expected = coefficients(oracle(fq12(a)), n)
-        assert call(op, a) == expected
-        assert in_place(op, a) == [expected]
+        assert value(op, a) == expected
+        assert values_in_place(op, a) == [expected]
 
     check()
 
 
 @pytest.mark.parametrize(("name", "n", "oracle"), BINARY, ids=[case[0] for case in BINARY])
 def test_binary_operation_equals_the_oracle(name: str, n: int, oracle: Callable[[FQ12, FQ12], FQ12]) -> None:
-    op = getattr(tower, name)
+    op = operation(name)
 
     @settings(max_examples=40)
     @given(elements(n), elements(n))
     def check(a: Coefficients, b: Coefficients) -> None:
         expected = coefficients(oracle(fq12(a), fq12(b)), n)
-        assert call(op, a, b) == expected
-        assert in_place(op, a, b) == [expected, expected]
+        assert value(op, a, b) == expected
+        assert values_in_place(op, a, b) == [expected, expected]
         square = fp_from_ints(a)
-        _binary(op)(square, square, square)
+        call(op, square, square, square)
         assert fp_to_ints(square) == coefficients(oracle(fq12(a), fq12(a)), n)
 
     check()
@@ -150,15 +109,10 @@ def test_binary_operation_equals_the_oracle(name: str, n: int, oracle: Callable[
 
 @pytest.mark.parametrize("name", ["fp2_zero", "fp2_one", "fp6_zero", "fp6_one", "fp12_one"])
 def test_constant_is_written_whole(name: str) -> None:
-    op = getattr(tower, name)
-
-    @kernel
-    def run(d):
-        op(d.ctypes.data)
-
+    op = operation(name)
     n = int(name[2 : name.index("_")])
     d = np.full((n + 1, 6), 7, np.uint64)
-    run(d)
+    call(op, d)
     assert fp_to_ints(d[:n]) == [int(name.endswith("one")), *[0] * (n - 1)]
     assert (d[n] == 7).all()
 
@@ -166,9 +120,9 @@ def test_constant_is_written_whole(name: str) -> None:
 @given(elements(2), coordinate)
 def test_fp2_mul_fp_equals_the_oracle(a: Coefficients, b: int) -> None:
     expected = [a[0] * b % P, a[1] * b % P]
-    assert call(tower.fp2_mul_fp, a, [b]) == expected
-    assert in_place(tower.fp2_mul_fp, a, [b, 0])[0] == expected
-    assert in_place(tower.fp2_mul_fp, a, [b, 0])[1] == expected
+    assert value(fp2.fp2_mul_fp, a, [b]) == expected
+    assert values_in_place(fp2.fp2_mul_fp, a, [b, 0])[0] == expected
+    assert values_in_place(fp2.fp2_mul_fp, a, [b, 0])[1] == expected
 
 
 @settings(max_examples=40)
@@ -177,8 +131,8 @@ def test_mul_by_line_is_the_product_with_powers_0_2_3_of_w(a: Coefficients, line
     w = FQ12([0, 1] + [0] * 10)
     factor = fq12(line[:2]) + fq12(line[2:4]) * w**2 + fq12(line[4:]) * w**3
     expected = coefficients(fq12(a) * factor)
-    assert call(tower.fp12_mul_by_line, a, line) == expected
-    assert in_place(tower.fp12_mul_by_line, a, [*line, *[0] * 6])[0] == expected
+    assert value(fp12.fp12_mul_by_line, a, line) == expected
+    assert values_in_place(fp12.fp12_mul_by_line, a, [*line, *[0] * 6])[0] == expected
 
 
 @settings(max_examples=10)
@@ -187,8 +141,8 @@ def test_cyclotomic_square_equals_the_square_in_the_cyclotomic_subgroup(a: Coeff
     m = fq12(a) ** ((P**6 - 1) * (P**2 + 1))
     assert m ** (P**4 - P**2 + 1) == FQ12.one()
     expected = coefficients(m * m)
-    assert call(tower.fp12_cyclotomic_sqr, coefficients(m)) == expected
-    assert in_place(tower.fp12_cyclotomic_sqr, coefficients(m)) == [expected]
+    assert value(fp12.fp12_cyclotomic_sqr, coefficients(m)) == expected
+    assert values_in_place(fp12.fp12_cyclotomic_sqr, coefficients(m)) == [expected]
 
 
 # Roots and order ---------------------------------------------------------------------------------------------------------------
@@ -196,7 +150,7 @@ def test_cyclotomic_square_equals_the_square_in_the_cyclotomic_subgroup(a: Coeff
 
 def sqrt(a: Coefficients) -> tuple[bool, Coefficients]:
     d = np.empty((2, 6), np.uint64)
-    found = bool(_predicate(tower.fp2_sqrt, 2)(d, fp_from_ints(a)))
+    found = call(fp2.fp2_sqrt, d, fp_from_ints(a))
     return found, fp_to_ints(d)
 
 
@@ -226,27 +180,17 @@ def test_sqrt_of_the_elements_of_fp_always_exists() -> None:
 @given(elements(2))
 def test_is_larger_compares_with_the_opposite_c1_first(a: Coefficients) -> None:
     opposite = [-c % P for c in a]
-    assert bool(_predicate(tower.fp2_is_larger, 1)(fp_from_ints(a))) == (a[::-1] > opposite[::-1])
+    assert call(fp2.fp2_is_larger, fp_from_ints(a)) == (a[::-1] > opposite[::-1])
 
 
-@pytest.mark.parametrize(("name", "n"), [("fp2_eq", 2), ("fp12_eq", 12)])
-def test_eq_sees_every_coefficient(name: str, n: int) -> None:
-    equal = _predicate(getattr(tower, name), 2)
-    a = list(range(2, 2 + n))
-    assert equal(fp_from_ints(a), fp_from_ints(a))
-    for i in range(n):
-        assert not equal(fp_from_ints(a), fp_from_ints([*a[:i], 1, *a[i + 1 :]]))
-
-
-def test_is_zero_and_is_one_see_every_coefficient() -> None:
-    is_zero, is_one = _predicate(tower.fp2_is_zero, 1), _predicate(tower.fp12_is_one, 1)
-    assert is_zero(fp_from_ints([0, 0]))
-    assert not is_zero(fp_from_ints([1, 0]))
-    assert not is_zero(fp_from_ints([0, 1]))
-    assert is_one(fp_from_ints([1] + [0] * 11))
-    assert not is_one(fp_from_ints([0] * 12))
-    for i in range(12):
-        assert not is_one(fp_from_ints([int(j == 0) + int(j == i) for j in range(12)]))
+def test_eq_and_is_zero_see_every_coefficient() -> None:
+    a = [2, 3]
+    assert call(fp2.fp2_eq, fp_from_ints(a), fp_from_ints(a))
+    assert not call(fp2.fp2_eq, fp_from_ints(a), fp_from_ints([2, 1]))
+    assert not call(fp2.fp2_eq, fp_from_ints(a), fp_from_ints([1, 3]))
+    assert call(fp2.fp2_is_zero, fp_from_ints([0, 0]))
+    assert not call(fp2.fp2_is_zero, fp_from_ints([1, 0]))
+    assert not call(fp2.fp2_is_zero, fp_from_ints([0, 1]))
 
 
 # Constants ---------------------------------------------------------------------------------------------------------------------
@@ -255,49 +199,12 @@ def test_is_zero_and_is_one_see_every_coefficient() -> None:
 def test_frobenius_numbers_are_the_powers_of_w_to_the_p_minus_one() -> None:
     w = FQ12([0, 1] + [0] * 10)
     for i in range(6):
-        assert fq12(list(tower.FROBENIUS[i])) * w**i == (w**i) ** P
-        assert fq12(list(tower.FROBENIUS_2[i])) * w**i == (w**i) ** (P**2)
-        assert tower.FROBENIUS_2[i][1] == 0
+        assert fq12(list(fp12.FROBENIUS[i])) * w**i == (w**i) ** P
+        assert fq12(list(fp12.FROBENIUS_2[i])) * w**i == (w**i) ** (P**2)
+        assert fp12.FROBENIUS_2[i][1] == 0
 
 
 def test_minus_one_is_no_square_in_fp_and_xi_neither_square_nor_cube_in_fp2() -> None:
     assert P % 4 == 3
-    xi = FQ2(tower.XI)
+    xi = FQ2(fp2.XI)
     assert all(xi ** ((P**2 - 1) // k) != FQ2.one() for k in (2, 3))  # so v^3 - xi and w^2 - v are irreducible
-
-
-# Formulas ----------------------------------------------------------------------------------------------------------------------
-
-
-@formula
-def eight_times_sum(d, a, b):
-    """8 (a + b) in Fp."""
-    t = stack(6)
-    fp_add(t, a, b)
-    for _ in range(3):
-        fp_add(t, t, t)
-    fp_add(d, t, a)
-    fp_sub(d, d, a)
-
-
-@inner
-def not_a_formula(d, a):
-    fp_add(d, a, a)
-
-
-@formula
-def calls_an_inner_function(d, a):
-    not_a_formula(d, a)
-
-
-def test_formula_unrolls_loops_and_has_room_of_its_own() -> None:
-    assert call(eight_times_sum, [3], [P - 1]) == [16]
-    assert call(eight_times_sum, [P - 1], [P - 1]) == [P - 16]
-
-
-def test_formula_refuses_what_it_cannot_write() -> None:
-    n = 3
-    with pytest.raises(TypeError, match="globals only"):
-        formula(lambda d: fp_add(d, d, d + n))
-    with pytest.raises(TypingError):
-        call(calls_an_inner_function, [1])

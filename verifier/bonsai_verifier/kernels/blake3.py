@@ -8,17 +8,15 @@ Long inputs take chunks, and then parents, sixteen at a time.  All arguments are
 Source: O'Connor, Aumasson, Neves, Wilcox-O'Hearn, "BLAKE3, one function, fast everywhere" (2021), section 2.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
 from .cache import inner, kernel
-from .limbs import load_word, stack, store_word
+from .intrinsics import I64, operation
+from .limbs import load_word, row, stack, store_word
 
 BLOCK_BYTES = 64
 CHUNK_BYTES = 1024
@@ -30,7 +28,6 @@ CHUNK_START = 1
 CHUNK_END = 2
 PARENT = 4
 ROOT = 8
-KEYED_HASH = 16
 DERIVE_KEY_CONTEXT = 32
 DERIVE_KEY_MATERIAL = 64
 
@@ -41,17 +38,15 @@ PERMUTATION = (2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8)
 ROUNDS = 7
 
 _CHUNK_BLOCKS = 16
-_STATE_WORDS = 128  # sixteen 32-bit words in sixteen lanes, in 64-bit words
 _BLOCK_WORDS = 8
 _VALUE_WORDS = 4
 
 _I32 = ir.IntType(32)
-_I64 = ir.IntType(64)
 _LANE_WORD = ir.VectorType(_I32, LANES)
-_LANE_COUNT = ir.VectorType(_I64, LANES)
+_LANE_COUNT = ir.VectorType(I64, LANES)
 
 
-# The compression function, as IR -----------------------------------------------------------------------------------------------
+# The compression function, as IR ---------------------------------------------------------------------------------------------
 
 
 def _splat(ty: Any, x: int) -> ir.Constant:
@@ -101,7 +96,7 @@ def _transposed(b: ir.IRBuilder, rows: list[ir.Value]) -> list[ir.Value]:
 
 def _load(b: ir.IRBuilder, ty: Any, address: ir.Value, n: int, stride: Any, align: int) -> list[ir.Value]:
     """n values of type ty, `stride` bytes (an int or an i64 value) apart."""
-    step = stride if isinstance(stride, ir.Value) else ir.Constant(_I64, stride)
+    step = stride if isinstance(stride, ir.Value) else ir.Constant(I64, stride)
     loaded = []
     for _ in range(n):
         loaded.append(b.load(b.inttoptr(address, ty.as_pointer()), align=align))
@@ -111,7 +106,7 @@ def _load(b: ir.IRBuilder, ty: Any, address: ir.Value, n: int, stride: Any, alig
 
 def _store(b: ir.IRBuilder, address: ir.Value, values: list[ir.Value], size: int) -> None:
     for i, x in enumerate(values):
-        b.store(x, b.inttoptr(b.add(address, ir.Constant(_I64, size * i)), x.type.as_pointer()), align=4)
+        b.store(x, b.inttoptr(b.add(address, ir.Constant(I64, size * i)), x.type.as_pointer()), align=4)
 
 
 def _spread(b: ir.IRBuilder, ty: ir.VectorType, x: ir.Value) -> ir.Value:
@@ -119,25 +114,20 @@ def _spread(b: ir.IRBuilder, ty: ir.VectorType, x: ir.Value) -> ir.Value:
     return b.shuffle_vector(first, first, ir.Constant(_LANE_WORD, [0] * LANES))
 
 
-def _emit_compress(
-    b: ir.IRBuilder, out: ir.Value, cv: ir.Value, block: ir.Value, counter: ir.Value, length: ir.Value, flags: ir.Value
-) -> None:
-    high = b.lshr(counter, ir.Constant(_I64, 32))
+@operation
+def compress(b, out, cv, block, counter, length, flags):
+    """One compression.  In: cv 32 bytes, block 64 bytes.  Out: 64 bytes, the chaining value first; out may be cv or block."""
+    high = b.lshr(counter, ir.Constant(I64, 32))
     tail = [b.trunc(x, _I32) for x in (counter, high, length, flags)]
     _store(b, out, _rounds(b, _load(b, _I32, cv, 8, 4, 4), _load(b, _I32, block, 16, 4, 1), tail), 4)
 
 
-def _emit_compress_lanes(
-    b: ir.IRBuilder,
-    out: ir.Value,
-    cv: ir.Value,
-    block: ir.Value,
-    stride: ir.Value,
-    counter: ir.Value,
-    step: ir.Value,
-    length: ir.Value,
-    flags: ir.Value,
-) -> None:
+@operation
+def compress_lanes(b, out, cv, block, stride, counter, step, length, flags):
+    """Sixteen compressions: lane l reads the block at `block + l stride` and has the counter `counter + l step`.
+
+    In: cv, 8 words of 16 lanes (512 bytes).  Out: 16 words of 16 lanes (1024 bytes); out may be cv.
+    """
     lane = ir.Constant(_LANE_COUNT, list(range(LANES)))
     counters = b.add(_spread(b, _LANE_COUNT, counter), b.mul(lane, _spread(b, _LANE_COUNT, step)))
     high = b.lshr(counters, _splat(_LANE_COUNT, 32))
@@ -147,91 +137,26 @@ def _emit_compress_lanes(
     _store(b, out, _rounds(b, _load(b, _LANE_WORD, cv, 8, 4 * LANES, 4), m, tail), 4 * LANES)
 
 
-def _emit_spread_value(b: ir.IRBuilder, out: ir.Value, value: ir.Value) -> None:
+@operation
+def spread_value(b, out, value):
+    """A chaining value (32 bytes) repeated in sixteen lanes (512 bytes)."""
     _store(b, out, [_spread(b, _LANE_WORD, x) for x in _load(b, _I32, value, 8, 4, 4)], 4 * LANES)
 
 
-def _emit_transpose(b: ir.IRBuilder, out: ir.Value, state: ir.Value) -> None:
+@operation
+def transpose_lanes(b, out, state):
+    """16 words of 16 lanes -> 16 rows of 64 bytes, one a lane."""
     _store(b, out, _transposed(b, _load(b, _LANE_WORD, state, LANES, 4 * LANES, 4)), 4 * LANES)
 
 
-def _call(builder: ir.IRBuilder, name: str, emit: Callable[..., None], args: Any) -> None:
-    """Calls the IR function `name` over i64 arguments, written into the module on first use."""
-    module = builder.module
-    fn = module.globals.get(name)
-    if fn is None:
-        fn = ir.Function(module, ir.FunctionType(ir.VoidType(), [_I64] * len(args)), name)
-        fn.linkage = "linkonce_odr"
-        fn.attributes.add("noinline")
-        fn.attributes.add("nounwind")
-        b = ir.IRBuilder(fn.append_basic_block("entry"))
-        emit(b, *fn.args)
-        b.ret_void()
-    builder.call(fn, args)
-
-
-@intrinsic
-def compress(typingctx: Any, out: Any, cv: Any, block: Any, counter: Any, length: Any, flags: Any) -> Any:
-    """One compression.  In: cv 32 bytes, block 64 bytes.  Out: 64 bytes, the chaining value first; out may be cv or block."""
-
-    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-        _call(builder, "bonsai_blake3_compress", _emit_compress, args)
-        return context.get_dummy_value()
-
-    return types.void(*[types.int64] * 6), codegen
-
-
-@intrinsic
-def compress_lanes(
-    typingctx: Any, out: Any, cv: Any, block: Any, stride: Any, counter: Any, step: Any, length: Any, flags: Any
-) -> Any:
-    """Sixteen compressions: lane l reads the block at `block + l stride` and has the counter `counter + l step`.
-
-    In: cv, 8 words of 16 lanes (512 bytes).  Out: 16 words of 16 lanes (1024 bytes); out may be cv.
-    """
-
-    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-        _call(builder, "bonsai_blake3_compress_lanes", _emit_compress_lanes, args)
-        return context.get_dummy_value()
-
-    return types.void(*[types.int64] * 8), codegen
-
-
-@intrinsic
-def spread_value(typingctx: Any, out: Any, value: Any) -> Any:
-    """A chaining value (32 bytes) repeated in sixteen lanes (512 bytes)."""
-
-    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-        _call(builder, "bonsai_blake3_spread", _emit_spread_value, args)
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64), codegen
-
-
-@intrinsic
-def transpose_lanes(typingctx: Any, out: Any, state: Any) -> Any:
-    """16 words of 16 lanes -> 16 rows of 64 bytes, one a lane."""
-
-    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-        _call(builder, "bonsai_blake3_transpose", _emit_transpose, args)
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64), codegen
-
-
-@intrinsic
-def copy_bytes(typingctx: Any, out: Any, data: Any, n: Any) -> Any:
+@operation
+def copy_bytes(b, out, data, n):
     """n bytes from data to out; they do not overlap."""
-
-    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-        out, data = (builder.inttoptr(a, cgutils.voidptr_t) for a in args[:2])
-        cgutils.raw_memcpy(builder, out, data, args[2], 1)
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64, types.int64), codegen
+    out, data = (b.inttoptr(a, cgutils.voidptr_t) for a in (out, data))
+    cgutils.raw_memcpy(b, out, data, n, 1)
 
 
-# The tree ----------------------------------------------------------------------------------------------------------------------
+# The tree --------------------------------------------------------------------------------------------------------------------
 
 
 @inner
@@ -321,52 +246,62 @@ def _parent_values(values, key_lanes, key, n, flags):
 
 
 @inner
-def _hash(out, out_length, key, data, length, flags):
+def _hash(out, out_length, key, data, length, flags, values):
+    """hash_into on addresses."""
     cv = stack(4)
     block = stack(8)
-    if length <= CHUNK_BYTES:
-        n, last = _open_chunk(cv, block, key, data, length, 0, flags)
+    count = (length + CHUNK_BYTES - 1) // CHUNK_BYTES
+    if count <= 1:
+        n, last = _open_chunk(cv, block, key, data, length, np.int64(0), flags)
     else:
         # The left subtree is the largest power of two of chunks below the whole: so pairing neighbours, level by level, gives the tree.
-        count = (length + CHUNK_BYTES - 1) // CHUNK_BYTES
-        storage = np.empty(_VALUE_WORDS * count, dtype=np.uint64)
-        values = storage.ctypes.data
         _chunk_values(values, key, data, length, flags)
         key_lanes = stack(64)
         spread_value(key_lanes, key)
         while count > 2:
             count = _parent_values(values, key_lanes, key, count, flags)
         _copy_value(cv, key)
-        copy_bytes(
-            block, storage.ctypes.data, BLOCK_BYTES
-        )  # not `values`: numba frees an array after its last use by name
+        copy_bytes(block, values, BLOCK_BYTES)
         n, last = BLOCK_BYTES, flags | PARENT
-    row = stack(8)
+    piece = stack(8)
     counter = 0
     while out_length > 0:
-        compress(row, cv, block, counter, n, last | ROOT)
-        copy_bytes(out, row, min(out_length, BLOCK_BYTES))
+        compress(piece, cv, block, counter, n, last | ROOT)
+        copy_bytes(out, piece, min(out_length, BLOCK_BYTES))
         out += BLOCK_BYTES
         out_length -= BLOCK_BYTES
         counter += 1
 
 
-@kernel
-def hash_into(out, out_length, key, data, length, flags):
-    """BLAKE3 of `length` bytes -> `out_length` bytes.  In: addresses; key: 8 words; flags: 0 or the mode's flag."""
-    _hash(out, out_length, key, data, length, flags)
+def scratch(length):
+    """Room for the chaining values of an input of `length` bytes."""
+    return np.empty((-(-length // CHUNK_BYTES), _VALUE_WORDS), np.uint64)
 
 
 @kernel
-def hash_many_into(out, key, data, n, length, flags):
-    """n inputs of `length` bytes, back to back -> n rows of 64 bytes.  In: addresses; key: 8 words; flags: 0 or the mode's flag."""
+def hash_into(out, key, data, flags, values):
+    """BLAKE3 of data.
+
+    In: data (length,) uint8; key (4,) uint64: 8 words of 32 bits; flags: 0 or the mode's flag; values: scratch(length).
+    Out: out (m,) uint8, the first m bytes of the output.
+    """
+    _hash(row(out, 0), len(out), row(key, 0), row(data, 0), len(data), flags, row(values, 0))
+
+
+@kernel
+def hash_many_into(out, key, data, flags, values):
+    """BLAKE3 of each row of data.
+
+    In: data (n, length) uint8; the others as in hash_into.  Out: out (n, 64) uint8.
+    """
+    n, length = data.shape
     state = stack(128)
     padded = stack(128)
     blocks = max(1, (length + BLOCK_BYTES - 1) // BLOCK_BYTES)
     i = 0
     while length <= CHUNK_BYTES and i + LANES <= n:
-        at = data + length * i
-        spread_value(state, key)
+        at = row(data, i)
+        spread_value(state, row(key, 0))
         f = flags | CHUNK_START
         for j in range(blocks - 1):
             compress_lanes(state, state, at + BLOCK_BYTES * j, length, 0, 0, BLOCK_BYTES, f)
@@ -376,8 +311,8 @@ def hash_many_into(out, key, data, n, length, flags):
             _zero_block(padded + BLOCK_BYTES * lane)
             copy_bytes(padded + BLOCK_BYTES * lane, at + length * lane + done, length - done)
         compress_lanes(state, state, padded, BLOCK_BYTES, 0, 0, length - done, f | CHUNK_END | ROOT)
-        transpose_lanes(out + BLOCK_BYTES * i, state)
+        transpose_lanes(row(out, i), state)
         i += LANES
     while i < n:
-        _hash(out + BLOCK_BYTES * i, BLOCK_BYTES, key, data + length * i, length, flags)
+        _hash(row(out, i), out.shape[1], row(key, 0), row(data, i), length, flags, row(values, 0))
         i += 1

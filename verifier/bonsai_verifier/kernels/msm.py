@@ -8,10 +8,9 @@ anywhere on the curve.  Variable time in the scalars.
 import numpy as np
 
 from .cache import inner, kernel
+from .fr import FR_WORDS
 from .g1 import (
-    G1_AFFINE_BYTES,
     G1_AFFINE_WORDS,
-    G1_PROJECTIVE_BYTES,
     G1_PROJECTIVE_WORDS,
     g1_add,
     g1_add_mixed,
@@ -22,9 +21,8 @@ from .g1 import (
     g1_infinity,
     g1_to_affine_many,
 )
-from .limbs import stack
+from .limbs import WORD_BYTES, row, rows, stack, words
 
-SCALAR_WORDS = 4
 _SHIFTED_WORDS = 5
 _MIN_WINDOW, _MAX_WINDOW = 2, 16
 # Multiplications: of an addition of an affine point, of a projective one, of a doubling
@@ -42,7 +40,7 @@ def g1_msm(points: np.ndarray, scalars: np.ndarray) -> np.ndarray:
     In: points (n, 12) affine, anywhere on the curve; scalars (n, 4) plain integers below 2^256.  Out: (12,) affine; O for n = 0.
     Cost: W (n + 2^c) additions for the window c that makes it least, W = (bits + 2)/c, bits the length of the largest scalar.
     """
-    points, scalars = _rows(points, G1_AFFINE_WORDS), _rows(scalars, SCALAR_WORDS)
+    points, scalars = rows(points, G1_AFFINE_WORDS), rows(scalars, FR_WORDS)
     if len(points) != len(scalars):
         raise ValueError(f"{len(points)} points for {len(scalars)} scalars")
     bits = _max_bits(scalars)
@@ -53,7 +51,7 @@ def g1_msm(points: np.ndarray, scalars: np.ndarray) -> np.ndarray:
     sums = np.empty((n_windows, G1_PROJECTIVE_WORDS), np.uint64)
     buckets = np.empty(((1 << (c - 1)) + 1, G1_PROJECTIVE_WORDS), np.uint64)
     for w in range(n_windows):
-        _window_sum(sums[w], points, shifted, w, c, buckets)
+        _window_sum(sums, points, shifted, w, c, buckets)
     total = np.empty((1, G1_PROJECTIVE_WORDS), np.uint64)
     _join_windows(total, sums, c)
     out = np.empty((1, G1_AFFINE_WORDS), np.uint64)
@@ -67,9 +65,7 @@ def g1_fixed_base_many(base: np.ndarray, scalars: np.ndarray) -> np.ndarray:
     In: base (1, 12) or (12,) affine; scalars (n, 4) plain integers below 2^256.  Out: (n, 12) affine.
     Cost: W additions a scalar, and W 2^(c-1) for the table.
     """
-    base, scalars = _rows(base.reshape(-1, G1_AFFINE_WORDS), G1_AFFINE_WORDS), _rows(scalars, SCALAR_WORDS)
-    if len(base) != 1:
-        raise ValueError(f"{len(base)} points, expected one base")
+    base, scalars = rows(base.reshape(1, -1), G1_AFFINE_WORDS), rows(scalars, FR_WORDS)
     bits = _max_bits(scalars)
     c = fixed_base_window(len(scalars), bits)
     n_windows = _n_windows(bits, c)
@@ -106,23 +102,14 @@ def fixed_base_window(n: int, bits: int) -> int:
     sizes = [
         c
         for c in range(_MIN_WINDOW, _MAX_WINDOW + 1)
-        if (_n_windows(bits, c) << (c - 1)) * G1_AFFINE_BYTES <= _TABLE_BYTES
+        if (_n_windows(bits, c) << (c - 1)) * WORD_BYTES * G1_AFFINE_WORDS <= _TABLE_BYTES
     ]
     return min(sizes, key=cost)
 
 
-def _rows(a: np.ndarray, n_words: int) -> np.ndarray:
-    """`a` as the kernels read it: they check no bounds."""
-    if a.dtype != np.uint64:
-        raise TypeError(f"expected an array of uint64, got {a.dtype}")
-    if a.ndim != 2 or a.shape[1] != n_words:
-        raise ValueError(f"expected rows of {n_words} words, got {a.shape}")
-    return np.ascontiguousarray(a)
-
-
 def _max_bits(scalars: np.ndarray) -> int:
     """Bit length of the largest scalar."""
-    for i in range(SCALAR_WORDS - 1, -1, -1):
+    for i in range(FR_WORDS - 1, -1, -1):
         top = int(scalars[:, i].max(initial=0))
         if top:
             return 64 * i + top.bit_length()
@@ -136,8 +123,7 @@ def _n_windows(bits: int, c: int) -> int:
 
 def _offset(c: int, n_windows: int) -> np.ndarray:
     """B."""
-    b = sum(1 << (c * w + c - 1) for w in range(n_windows))
-    return np.array([(b >> (64 * i)) % 2**64 for i in range(_SHIFTED_WORDS)], np.uint64)
+    return words(sum(1 << (c * w + c - 1) for w in range(n_windows)), _SHIFTED_WORDS)
 
 
 @kernel
@@ -146,7 +132,7 @@ def _shift(out, scalars, offset):
     for i in range(scalars.shape[0]):
         carry = _ZERO
         for j in range(_SHIFTED_WORDS):
-            a = scalars[i, j] if j < SCALAR_WORDS else _ZERO
+            a = scalars[i, j] if j < FR_WORDS else _ZERO
             s = a + offset[j]
             t = s + carry
             carry = _ONE if s < a or t < s else _ZERO
@@ -166,50 +152,50 @@ def _digit(shifted, i, w, c):
 
 @kernel
 def _window_sum(out, points, shifted, w, c, buckets):
-    """out = sum_i digit_w(k_i) P_i.  buckets ((1 << (c - 1)) + 1, 18) is scratch; bucket d holds the sum of the points with digit +-d."""
+    """Row w of out = sum_i digit_w(k_i) P_i.  buckets (2^(c-1) + 1, 18) is scratch: row d gets the sum of the points with digit +-d."""
     top = 1 << (c - 1)
-    bucket = buckets.ctypes.data
     for d in range(1, top + 1):
-        g1_infinity(bucket + G1_PROJECTIVE_BYTES * d)
+        g1_infinity(row(buckets, d))
     opposite = stack(12)
-    for i in range(points.shape[0]):
+    for i in range(len(points)):
         d = _digit(shifted, i, w, c)
-        p = points.ctypes.data + G1_AFFINE_BYTES * i
+        p = row(points, i)
         if d > 0:
-            g1_add_mixed(bucket + G1_PROJECTIVE_BYTES * d, bucket + G1_PROJECTIVE_BYTES * d, p)
+            g1_add_mixed(row(buckets, d), row(buckets, d), p)
         elif d < 0:
             g1_affine_neg(opposite, p)
-            g1_add_mixed(bucket - G1_PROJECTIVE_BYTES * d, bucket - G1_PROJECTIVE_BYTES * d, opposite)
-    running = stack(18)
+            g1_add_mixed(row(buckets, -d), row(buckets, -d), opposite)
+    total, running = row(out, w), stack(18)
+    g1_infinity(total)
     g1_infinity(running)
-    g1_infinity(out.ctypes.data)
     for d in range(top, 0, -1):  # sum_d d S_d = sum_d (S_d + S_(d+1) + ...)
-        g1_add(running, running, bucket + G1_PROJECTIVE_BYTES * d)
-        g1_add(out.ctypes.data, out.ctypes.data, running)
+        g1_add(running, running, row(buckets, d))
+        g1_add(total, total, running)
 
 
 @kernel
 def _join_windows(out, sums, c):
     """out (1, 18) = sum_w 2^(cw) sums_w."""
-    g1_infinity(out.ctypes.data)
-    for w in range(sums.shape[0] - 1, -1, -1):
+    total = row(out, 0)
+    g1_infinity(total)
+    for w in range(len(sums) - 1, -1, -1):
         for _ in range(c):
-            g1_double(out.ctypes.data, out.ctypes.data)
-        g1_add(out.ctypes.data, out.ctypes.data, sums.ctypes.data + G1_PROJECTIVE_BYTES * w)
+            g1_double(total, total)
+        g1_add(total, total, row(sums, w))
 
 
 @kernel
 def _fill_table(out, base, n_windows, c):
     """Row w 2^(c-1) + j - 1 = j 2^(cw) P, j = 1..2^(c-1)."""
     step = stack(18)
-    g1_from_affine(step, base.ctypes.data)
+    g1_from_affine(step, row(base, 0))
     half = 1 << (c - 1)
     for w in range(n_windows):
-        row = out.ctypes.data + G1_PROJECTIVE_BYTES * half * w
-        g1_copy(row, step)
-        for j in range(1, half):
-            g1_add(row + G1_PROJECTIVE_BYTES * j, row + G1_PROJECTIVE_BYTES * (j - 1), step)
-        g1_double(step, row + G1_PROJECTIVE_BYTES * (half - 1))
+        first = half * w
+        g1_copy(row(out, first), step)
+        for i in range(first + 1, first + half):
+            g1_add(row(out, i), row(out, i - 1), step)
+        g1_double(step, row(out, first + half - 1))
 
 
 @kernel
@@ -217,14 +203,13 @@ def _look_up_many(out, table, shifted, n_windows, c):
     """out_i = sum_w digit_w(k_i) 2^(cw) P."""
     opposite = stack(12)
     half = 1 << (c - 1)
-    for i in range(out.shape[0]):
-        d = out.ctypes.data + G1_PROJECTIVE_BYTES * i
+    for i in range(len(out)):
+        d = row(out, i)
         g1_infinity(d)
         for w in range(n_windows):
             digit = _digit(shifted, i, w, c)
-            row = table.ctypes.data + G1_AFFINE_BYTES * half * w
             if digit > 0:
-                g1_add_mixed(d, d, row + G1_AFFINE_BYTES * (digit - 1))
+                g1_add_mixed(d, d, row(table, half * w + digit - 1))
             elif digit < 0:
-                g1_affine_neg(opposite, row + G1_AFFINE_BYTES * (-digit - 1))
+                g1_affine_neg(opposite, row(table, half * w - digit - 1))
                 g1_add_mixed(d, d, opposite)

@@ -19,53 +19,36 @@ r, T = [j] Q with 1 < j < r - 1 before each addition, whereas for Q of small ord
 
 import numpy as np
 
-from ..parameters import BLS_X
-from .cache import inner, kernel
-from .formula import formula
+from ..parameters import BLS_X, FP_MODULUS
+from .cache import kernel
 from .fp import FP_BYTES
-from .g1 import G1_AFFINE_BYTES, G1_AFFINE_WORDS, g1_affine_is_infinity
-from .g2 import (
-    G2_AFFINE_BYTES,
-    G2_AFFINE_WORDS,
-    G2_BYTES,
-    G2_WORDS,
-    fp2_mul_by_3b,
-    g2_affine_is_infinity,
-    g2_from_affine,
-)
-from .limbs import stack
-from .tower import (
-    FP2_BYTES,
+from .fp2 import FP2_BYTES, fp2_add, fp2_copy, fp2_dbl, fp2_mul, fp2_mul_fp, fp2_neg, fp2_sqr, fp2_sub
+from .fp12 import (
     FP12_WORDS,
-    fp2_add,
-    fp2_copy,
-    fp2_dbl,
-    fp2_mul,
-    fp2_mul_fp,
-    fp2_neg,
-    fp2_sqr,
-    fp2_sub,
     fp12_conj,
     fp12_copy,
     fp12_cyclotomic_sqr,
     fp12_frobenius,
     fp12_frobenius_2,
     fp12_inv,
-    fp12_is_one,
     fp12_mul,
     fp12_mul_by_line,
     fp12_one,
     fp12_sqr,
 )
+from .g1 import G1_AFFINE_WORDS, g1_affine_is_infinity
+from .g2 import G2_AFFINE_WORDS, G2_PROJECTIVE_WORDS, fp2_mul_by_3b, g2_affine_is_infinity, g2_from_affine
+from .intrinsics import formula
+from .limbs import row, rows, stack, words
 
 _Y, _Z = FP2_BYTES, 2 * FP2_BYTES
 _L1, _L2 = FP2_BYTES, 2 * FP2_BYTES
-_ABS_X = np.uint64(-BLS_X)
-_ABS_X_BITS = 64
-_ONE = np.uint64(1)
+_STEPS = f"{-BLS_X:b}"[1:]  # of a double-and-add ladder for |z|: "1" adds
+_ADDS = np.array([step == "1" for step in _STEPS])
+_FP12_ONE = words(2**384 % FP_MODULUS, FP12_WORDS)
 
 
-# Miller's loop ---------------------------------------------------------------------------------------------------------------
+# Steps of Miller's loop ------------------------------------------------------------------------------------------------------
 
 
 @formula
@@ -156,44 +139,16 @@ def _mul_by_line_at(f, line, p):
     fp12_mul_by_line(f, f, at)
 
 
-@inner
-def _is_trivial(p, q):
-    """One of the two points is infinity."""
-    return g1_affine_is_infinity(p) or g2_affine_is_infinity(q)
-
-
-@inner
-def _miller_loop(f, g1, g2, work, k):
-    """f <- product of conj(f_{|z|, Q_i}(P_i)).  In: k affine points at g1 and at g2, room for k projective points at work."""
-    line = stack(36)
-    fp12_one(f)
-    for i in range(k):
-        g2_from_affine(work + G2_BYTES * i, g2 + G2_AFFINE_BYTES * i)
-    for bit in range(_ABS_X_BITS - 2, -1, -1):
-        fp12_sqr(f, f)
-        add = (_ABS_X >> np.uint64(bit)) & _ONE
-        for i in range(k):
-            p, q, t = g1 + G1_AFFINE_BYTES * i, g2 + G2_AFFINE_BYTES * i, work + G2_BYTES * i
-            if _is_trivial(p, q):
-                continue
-            _double_step(t, line)
-            _mul_by_line_at(f, line, p)
-            if add:
-                _add_step(t, line, q)
-                _mul_by_line_at(f, line, p)
-    fp12_conj(f, f)
-
-
 # The last exponentiation -----------------------------------------------------------------------------------------------------
 
 
-@inner
+@formula
 def _pow_z(d, a):
     """a^z for a in the cyclotomic subgroup: conj(a^|z|).  63 squarings, 5 multiplications.  d must not be a."""
     fp12_copy(d, a)
-    for bit in range(_ABS_X_BITS - 2, -1, -1):
+    for step in _STEPS:
         fp12_cyclotomic_sqr(d, d)
-        if (_ABS_X >> np.uint64(bit)) & _ONE:
+        if step == "1":
             fp12_mul(d, d, a)
     fp12_conj(d, d)
 
@@ -219,7 +174,7 @@ def _mul_frobenius_2(d, a, b):
     fp12_mul(d, a, d)
 
 
-@inner
+@formula
 def _last_exponentiation(f):
     """f <- f^(3 (p^12 - 1)/r).  0 stays 0.
 
@@ -246,33 +201,41 @@ def _last_exponentiation(f):
     fp12_mul(f, f, b)
 
 
-# Doors -----------------------------------------------------------------------------------------------------------------------
+# The product -----------------------------------------------------------------------------------------------------------------
 
 
 @kernel
 def _product(out, g1, g2, work):
-    """out (72,) <- the product.  Out: it is one."""
-    f = np.int64(out.ctypes.data)
-    _miller_loop(f, np.int64(g1.ctypes.data), np.int64(g2.ctypes.data), np.int64(work.ctypes.data), g1.shape[0])
+    """out (1, 72) = the product for k points each, g1 (k, 12) and g2 (k, 24) affine; work (k, 36) is scratch."""
+    f, line = row(out, 0), stack(36)
+    fp12_one(f)
+    for i in range(len(g1)):
+        g2_from_affine(row(work, i), row(g2, i))
+    for add in _ADDS:
+        fp12_sqr(f, f)
+        for i in range(len(g1)):
+            p, q, t = row(g1, i), row(g2, i), row(work, i)
+            if g1_affine_is_infinity(p) or g2_affine_is_infinity(q):
+                continue
+            _double_step(t, line)
+            _mul_by_line_at(f, line, p)
+            if add:
+                _add_step(t, line, q)
+                _mul_by_line_at(f, line, p)
+    fp12_conj(f, f)
     _last_exponentiation(f)
-    return fp12_is_one(f)
 
 
-def _checked_product(g1, g2):
-    if g1.shape != (len(g1), G1_AFFINE_WORDS) or g2.shape != (len(g1), G2_AFFINE_WORDS):
-        raise ValueError(f"pairing: g1 and g2 must be (k, 12) and (k, 24), not {g1.shape} and {g2.shape}")
-    if g1.dtype != np.uint64 or g2.dtype != np.uint64:
-        raise TypeError("pairing: g1 and g2 must be arrays of uint64")
-    g1, g2 = np.ascontiguousarray(g1), np.ascontiguousarray(g2)
-    out = np.empty(FP12_WORDS, dtype=np.uint64)
-    return out, _product(out, g1, g2, np.empty((g1.shape[0], G2_WORDS), dtype=np.uint64))
-
-
-def pairing_product(g1, g2):
+def pairing_product(g1: np.ndarray, g2: np.ndarray) -> np.ndarray:
     """e(P_1, Q_1) ... e(P_k, Q_k).  In: g1 (k, 12), g2 (k, 24) affine, in G1 and G2.  Out: (72,) an element of Fp12."""
-    return _checked_product(g1, g2)[0]
+    g1, g2 = rows(g1, G1_AFFINE_WORDS), rows(g2, G2_AFFINE_WORDS)
+    if len(g1) != len(g2):
+        raise ValueError(f"{len(g1)} points of G1 for {len(g2)} of G2")
+    out = np.empty((1, FP12_WORDS), np.uint64)
+    _product(out, g1, g2, np.empty((len(g1), G2_PROJECTIVE_WORDS), np.uint64))
+    return out[0]
 
 
-def pairing_product_is_one(g1, g2):
+def pairing_product_is_one(g1: np.ndarray, g2: np.ndarray) -> bool:
     """e(P_1, Q_1) ... e(P_k, Q_k) = 1; True for k = 0.  In: g1 (k, 12), g2 (k, 24) affine, in G1 and G2."""
-    return _checked_product(g1, g2)[1]
+    return np.array_equal(pairing_product(g1, g2), _FP12_ONE)
