@@ -203,25 +203,23 @@ def open_wires(system: R1CS | SquareR1CS, z: NDArray[np.uint64], free: Callable[
     Goes row by row: where one wire of a row is open and the row is rigid in it, that wire has one value.  What is left over is open.
     """
     influence = Influence.of(system, z)
-    open_in_row: list[set[int]] = [set() for _ in range(system.n_rows)]
-    rows_of: dict[int, list[int]] = {}
-    rigid: set[tuple[int, int]] = set()
-    n_public = 1 + len(system.public)
-    for row, wire, is_rigid in zip(
-        influence.row.tolist(), influence.wire.tolist(), influence.rigid.tolist(), strict=True
-    ):
-        if wire >= n_public and not free(system.wire_names[wire]):
-            open_in_row[row].add(wire)
-            rows_of.setdefault(wire, []).append(row)
-            if is_rigid:
-                rigid.add((row, wire))
+    is_open = np.array([not free(name) for name in system.wire_names])
+    is_open[: 1 + len(system.public)] = False
+    entries = np.nonzero(is_open[influence.wire])[0]  # ascending by wire
+    row, wire, rigid = (column[entries] for column in (influence.row, influence.wire, influence.rigid))
+    of_wire = np.searchsorted(wire, np.arange(system.n_wires + 1)).tolist()
+    n_open = np.bincount(row, minlength=system.n_rows)
+    entry_sum = np.zeros(system.n_rows, np.int64)  # where one wire is open, its entry
+    np.add.at(entry_sum, row, np.arange(len(entries)))
+    rows, wires, rigids, counts, sums = (x.tolist() for x in (row, wire, rigid, n_open, entry_sum))
     pending = list(range(system.n_rows))
     while pending:
-        row = pending.pop()
-        if len(open_in_row[row]) == 1:
-            (wire,) = open_in_row[row]
-            if (row, wire) in rigid:
-                for other in rows_of.pop(wire):
-                    open_in_row[other].remove(wire)
-                    pending.append(other)
-    return [system.wire_names[wire] for wire in sorted(rows_of)]
+        at = pending.pop()
+        if counts[at] == 1 and rigids[sums[at]]:
+            known = wires[sums[at]]
+            is_open[known] = False
+            for entry in range(of_wire[known], of_wire[known + 1]):
+                counts[rows[entry]] -= 1
+                sums[rows[entry]] -= entry
+                pending.append(rows[entry])
+    return [system.wire_names[w] for w in np.nonzero(is_open)[0]]

@@ -78,7 +78,7 @@ def operation_secrets(shape: str, receive: int, seed: int = 1, **change: Any) ->
     """An operation of either kind; a send's receipt path leads anywhere."""
     rng = random.Random(f"{shape} {seed} {receive}")
     more = {"receive": receive, "rec": 0 if receive else rng.randrange(1, R), "t_in": rng.randrange(R)}
-    return secrets(shape, seed) | more | change
+    return secrets(shape, seed, **more | change)
 
 
 def flat(shape: str, w: Mapping[str, Any]) -> dict[str, int]:
