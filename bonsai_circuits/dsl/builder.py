@@ -201,9 +201,10 @@ class Builder:
 
     def once(self, key: Hashable, make: Callable[[], _T]) -> _T:
         """make(), or what it gave when this circuit was asked for the same key before: one value's bits are unpacked once."""
-        if key not in self._made:
-            self._made[key] = make()
-        found: _T = self._made[key]
+        place = (self._system, key)  # what was made for one system alone is not there in the other
+        if place not in self._made:
+            self._made[place] = make()
+        found: _T = self._made[place]
         return found
 
     # Rows of one system alone -----------------------------------------------------------------------------------------------

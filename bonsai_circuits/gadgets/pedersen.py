@@ -128,7 +128,7 @@ def placed(c: Builder, bits: Sequence[Bit], places: Sequence[Place], selector: S
 
     Runs of chunks that stay within one segment at every place are summed up by Montgomery additions, from tables that depend on j; the
     caller joins them by complete ones.
-    Cost: a chunk of variable bits 7 rows, 9 in Square R1CS, for two places; 14 and 16 for four; each point as in `pedersen`.
+    Cost: a chunk of variable bits 7 rows, 9 in Square R1CS, for two places; 11 and 14 for four; each point as in `pedersen`.
     Sound as `pedersen`, with bounds for each place.
     """
     own = chunks(c, bits)
@@ -231,10 +231,7 @@ def _signed_of_several(
     if len(selector) == 1:
         x, y, x_squared, y_squared = _point_of_two(c, bits, windows, selector[0])
         return Addend(x, _with_sign(c, bits[2], y, y_squared), x_squared, sizes)
-    tables = c.once(
-        ("look-up", *(bit.key() for bit in (*selector, *bits[:2]))),
-        lambda: Tables(c, [*selector, *bits[:2]], len(selector)),
-    )
+    tables = Tables(c, [*selector, *bits[:2]], len(selector))
     x, y = (
         tables.at([window[e][i] for e in range(4) for window in windows], label)
         for i, label in ((0, "selected x"), (1, "selected y"))

@@ -48,8 +48,8 @@ def change_level(
 
     The node before is hashed as an opening is.  The node after is the sum of the other children's points, which stand already, and of the
     new child's, from tables at the digit; its u comes as bits, which the level above hashes.
-    Cost, the bits of `new` standing: two children 2,248 rows, 2,631 in Square R1CS (1,277 and 1,488 for a width of 128); four 4,075 and
-    4,753, the product of the digit's bits included.
+    Cost, the bits of `new` standing: two children 2,248 rows, 2,631 in Square R1CS (1,277 and 1,488 for a width of 128); four 3,991 and
+    4,669, the product of the digit's bits included.
     Sound because the siblings enter both nodes by the same points, so they cannot differ; and the new child's chunks stand where the
     old one's stood, by the same bits of the digit.
     """

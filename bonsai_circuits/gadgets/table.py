@@ -10,11 +10,18 @@ from .boolean import both, times
 
 
 def monomials(c: Builder, bits: Sequence[Bit]) -> list[Num]:
-    """The products of all subsets of the bits, subset i taking bit j for bit j of i.  Cost: 2^n - 1 - n rows in both systems."""
-    out: list[Num] = [c.num(1)]
-    for bit in bits:
-        out += [bit if i == 0 else both(c, Bit.trusted(x), bit, "product of bits") for i, x in enumerate(out)]
-    return out
+    """The products of all subsets of the bits, subset i taking bit j for bit j of i.
+
+    Cost: 2^n - 1 - n rows in both systems.  Asked for twice, they are made once.
+    """
+
+    def make() -> list[Num]:
+        out: list[Num] = [c.num(1)]
+        for bit in bits:
+            out += [bit if i == 0 else both(c, Bit.trusted(x), bit, "product of bits") for i, x in enumerate(out)]
+        return out
+
+    return c.once(("monomials", *(bit.key() for bit in bits)), make)
 
 
 def interpolated(c: Builder, products: Sequence[Num], values: Sequence[int]) -> Num:

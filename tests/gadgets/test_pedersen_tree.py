@@ -117,7 +117,7 @@ def test_levels_cost_what_they_say() -> None:
     }
     assert costs[2, 255] == (2248 + 255, 2631 + 255)
     assert costs[2, 128] == (1277 + 128, 1488 + 128)
-    assert costs[4, 255] == (1 + 4074 + 255, 1 + 4752 + 255)
+    assert costs[4, 255] == (3991 + 255, 4669 + 255)
     position_and_one_hot, node_after = 4 + 4, 255
     assert FLAGS[False].r1cs.n_rows == position_and_one_hot + 190 + node_after
     assert FLAGS[False].square.n_rows - 3 == position_and_one_hot + 201 + node_after
