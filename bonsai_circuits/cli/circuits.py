@@ -7,7 +7,7 @@ import click
 from ..artifacts.atomic import write_atomic
 from ..errors import InputError
 from ..interop.circom import compile_circom
-from ..interop.circom_templates import render, simplification
+from ..interop.circom_templates import has_program, render, simplification
 from ..interop.r1cs_file import write_r1cs
 from ..interop.sym_file import write_sym
 from ..pipeline import Circuit, build, is_current, write
@@ -34,7 +34,7 @@ def compile_command(
     circom: bool,
     update_lock: bool,
 ) -> None:
-    """Compile CIRCUIT, or every built-in circuit, into its folder: systems, tape, .r1cs, .sym, and its circom twin."""
+    """Compile CIRCUIT, or every built-in circuit, into its folder: systems, tape, .r1cs, .sym, and its circom twin, where there is one."""
     if circuit is None:
         chosen = BUILT_IN
     else:
@@ -43,7 +43,7 @@ def compile_command(
             raise InputError("circuit", f"{folder} is compiled already; name a built-in circuit to compile it anew")
         chosen = (found,)
     done, locked = [], (read_lock(compiled) or {}) if update_lock else {}
-    with steps(len(chosen) * (2 if circom else 1)) as progress:
+    with steps(len(chosen) + sum(circom and has_program(one.name) for one in chosen)) as progress:
         for one in chosen:
             folder = compiled / one.name
             progress.start(f"{one.name}: rows, lowering, tape")
@@ -51,7 +51,7 @@ def compile_command(
             if fresh:
                 _compile(one, folder)
             progress.done()
-            if circom:
+            if circom and has_program(one.name):
                 progress.start(f"{one.name}: circom twin")
                 _compile_twin(one, folder, fresh)
                 progress.done()

@@ -45,6 +45,11 @@ SHAPES = {
 _ARITIES = (2, 3, 4, 8)
 
 
+def has_program(circuit: str) -> bool:
+    """Whether there is a circom program of this circuit."""
+    return circuit in _CIRCUITS
+
+
 def render(circuit: str) -> dict[str, str]:
     """The program `<circuit>.circom` and the files it includes, as {file name: text}.
 

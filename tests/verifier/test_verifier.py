@@ -4,7 +4,7 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -501,21 +501,33 @@ def test_one_bad_proof_among_65536_is_named() -> None:
     assert sum(calls) <= 3 * n
 
 
-def test_beyond_a_number_of_bad_proofs_they_are_verified_singly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch, "SINGLY_AFTER", 3)
-    chosen = [c if i % 2 else FALSE["v + 1"](c) for i, c in enumerate(claims(16) * 2)]
-    sizes: list[int] = []
+@pytest.mark.parametrize(
+    ("bad", "at_most"),
+    [
+        (range(0, 1024, 32), 400),  # far apart: each costs its own way down
+        (range(33), 120),  # side by side
+        ([*range(32), 1023], 140),  # many first, one last: the last is found by halves too
+        (range(1024), 1600),
+        (range(0, 1024, 2), 1600),
+    ],
+)
+def test_bad_proofs_cost_their_number_wherever_they_stand(
+    monkeypatch: pytest.MonkeyPatch, bad: Sequence[int], at_most: int
+) -> None:
+    n = 1024
+    proofs, inputs = (np.tile(a, (n // 16, *[1] * (a.ndim - 1))) for a in arrays(claims(16)))
+    proofs[list(bad), 96] ^= 1
+    calls: list[int] = []
     original = equation.holds
 
     def counted(vk: bv.VerifyingKey, c: equation.Claims, weights: NDArray[np.uint64]) -> bool:
-        sizes.append(len(c))
+        calls.append(len(c))
         return original(vk, c, weights)
 
     monkeypatch.setattr(equation, "holds", counted)
-    verdict = check(chosen)
-    assert [b.index for b in verdict.bad] == list(range(0, 32, 2))
-    assert len(sizes) < 2 * 32 - 1 - 8  # halves alone would ask 63 times
-    assert sizes.count(1) == 32
+    verdict = bv.verify_batch(key(), proofs, inputs)
+    assert [b.index for b in verdict.bad] == list(bad)
+    assert len(calls) <= at_most
 
 
 def test_all_bad_and_all_malformed() -> None:
