@@ -7,12 +7,10 @@ the other, as a circuit's do, are their own pivots and cost nothing.
 from bonsai_verifier.kernels.cache import inner, kernel
 from bonsai_verifier.kernels.fr import (
     FR_BYTES,
-    fr_add,
     fr_copy,
     fr_inv,
     fr_is_zero,
     fr_mul,
-    fr_neg,
     fr_one,
     fr_sub,
     fr_zero,
@@ -103,7 +101,6 @@ def kernel_vector(v, free, pivot, pool_start, pool_wire, pool_value):
         if p >= 0:
             for e in range(pool_start[p], pool_start[p + 1]):
                 fr_mul(term, pool + FR_BYTES * e, values + FR_BYTES * pool_wire[e])
-                fr_add(at, at, term)
-            fr_neg(at, at)
+                fr_sub(at, at, term)
         elif w == free:
             fr_one(at)
