@@ -11,7 +11,6 @@ from bonsai_verifier.kernels.fr import (
     fr_inv,
     fr_is_zero,
     fr_mul,
-    fr_neg,
     fr_sub,
     fr_zero,
 )
@@ -72,7 +71,8 @@ def _derivative(d, i, registers, code, start, register, coeff, tangent):
         fr_inv(u, u)
         fr_mul(u, u, u)
         fr_mul(u, u, du)
-        fr_neg(d, u)
+        fr_zero(w)
+        fr_sub(d, w, u)
     elif op == QUOTIENT:
         _linear(v, y, start, register, coeff, registers)
         fr_inv(w, v)
