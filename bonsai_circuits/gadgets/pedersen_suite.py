@@ -62,5 +62,8 @@ class PedersenSuite:
         return packed(c, taken), packed(c, left)
 
     def nobody_if(self, c: Builder, bit: Bit, receiver: Num) -> None:
-        """bit receiver = 0.  Cost: 1 row, 2 in Square R1CS."""
+        """bit receiver = 0.  Cost: 1 row, 2 in Square R1CS.
+
+        The bits that are hashed may be those of r as well, the alias of 0: whoever claims that needs identifier 0 just the same.
+        """
         c.must_be_product(bit, receiver, c.num(0), "the receiver is 0")
