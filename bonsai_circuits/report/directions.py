@@ -19,16 +19,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from bonsai_verifier.field import fr_from_ints, fr_inv, fr_mul, fr_pow, fr_sum, fr_to_ints
-from bonsai_verifier.parameters import FR_MODULUS as R
+from bonsai_verifier.field import fr_from_ints, fr_inv, fr_mul, fr_pow
 
-from ..dsl.trace import Op
 from ..kernels.sparse import sparse_rows
-from ..r1cs.linear import ONE, Terms, added, evaluated, scaled
 from ..r1cs.rank import Echelon
 from ..r1cs.system import R1CS, Int64, SparseRows, UInt64
 from ..witness.runner import Witness
 from ..witness.tangent import deviating_registers, input_tangents
+from .absent import move_absent_inputs
 
 _TRACED = 50  # directions without an input that are traced to wires; where there are more, a few say enough
 
@@ -78,7 +76,7 @@ class Kernel:
         for free in self.unexplained[:_TRACED]:
             tangent = np.zeros_like(witness.registers)
             tangent[self._register] = self._echelon.kernel_vector(free)
-            _move_absent_inputs(traced, witness, tangent, held)
+            move_absent_inputs(traced, witness, tangent, held, _tangent_of_root)
             found.update(deviating_registers(witness, tangent, held).tolist())
         return [wire for wire in np.flatnonzero(~self._fixed).tolist() if int(self._register[wire]) in found]
 
@@ -90,61 +88,6 @@ def explain(kernels: Sequence[Kernel], witness: Witness) -> None:
             kernel.explain(tangent)
 
 
-# Inputs that stand in no row of a system -------------------------------------------------------------------------------------
-
-
-def _move_absent_inputs(traced: R1CS, witness: Witness, tangent: UInt64, held: NDArray[np.bool_]) -> None:
-    """Gives these inputs the movement that the held registers imply, where an equation of the trace or a fifth power tells it.
-
-    In/Out: tangent (n, 4), known at the held registers.
-    """
-    unknown = {register for register in witness.tape.inputs.values() if not held[register]}
-    known = held.copy()
-    known[ONE] = True
-    equations = [equation for equation in _equations(traced) if not unknown.isdisjoint(equation)]
-    code, start = witness.tape.code, witness.tape.start
-    alone = (code[:, 0] == Op.FIFTH) & held[code[:, 1]] & (start[code[:, 3]] == start[code[:, 3] + 1])
-    fifths = code[alone, :3].tolist()
-    while True:
-        found = _by_equation(equations, tangent, known, unknown) or _by_fifth_power(fifths, witness, tangent, unknown)
-        if not found:
-            return
-        unknown.remove(found)
-        known[found] = True
-
-
-def _equations(traced: R1CS) -> list[Terms]:
-    """The linear equations of a trace, each as a combination that is 0."""
-    only_one = np.flatnonzero(np.diff(traced.b.start) == 1).tolist()
-    rows = [i for i in only_one if traced.b.wire[traced.b.start[i]] == ONE]
-    return [added(dict(traced.a.row(i)), scaled(dict(traced.c.row(i)), -1)) for i in rows]
-
-
-def _by_equation(equations: Sequence[Terms], tangent: UInt64, known: NDArray[np.bool_], unknown: set[int]) -> int:
-    """Moves an input that is the one unknown wire of an equation, and gives its register; 0 if there is none."""
-    for equation in equations:
-        rest = [w for w in equation if known[w]]
-        if len(rest) == len(equation) - 1:
-            (wire,) = equation.keys() - set(rest)
-            if wire in unknown:
-                moved = dict(zip(rest, fr_to_ints(tangent[rest]), strict=True))
-                total = evaluated({w: equation[w] for w in rest if w != ONE}, moved)
-                tangent[wire] = fr_from_ints([-total * pow(equation[wire], -1, R)])[0]
-                return wire
-    return 0
-
-
-def _by_fifth_power(fifths: Sequence[Sequence[int]], witness: Witness, tangent: UInt64, unknown: set[int]) -> int:
-    """As _by_equation, for an input x of which (k x + c)^5 is known."""
-    tape = witness.tape
-    for _, target, combination in fifths:
-        terms = slice(int(tape.start[combination]), int(tape.start[combination + 1]))
-        read, coeff = tape.register[terms], tape.coeff[terms]
-        absent = [e for e, register in enumerate(read.tolist()) if register != ONE]
-        if len(absent) == 1 and int(read[absent[0]]) in unknown:
-            (e,) = absent
-            x = fr_sum(fr_mul(coeff, witness.registers[read]))
-            slope = fr_mul(fr_mul(fr_pow(x, 4), fr_from_ints([5])), coeff[e : e + 1])
-            tangent[read[e]] = fr_mul(tangent[target : target + 1], fr_inv(slope))[0]
-            return int(read[e])
-    return 0
+def _tangent_of_root(dy: UInt64, x: UInt64) -> UInt64:
+    """dx of y = x^5."""
+    return fr_mul(dy, fr_inv(fr_mul(fr_pow(x, 4), fr_from_ints([5]))))

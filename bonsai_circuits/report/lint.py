@@ -1,16 +1,17 @@
 """Finds what a circuit constrains too little, beside one honest witness.
 
-in no row      a hinted wire of the description that stands in no row and computes none that does.
-unused input   an input that no row depends on: any value would do.
-changes alone  a wire that may take another value, one or any, while all others stay.  Exact, over all values of the wire.
-moves freely   a hint that can move, to first order and with others, away from what the witness program computes.
+in no row              a hinted wire of the description that stands in no row and computes none that does.
+unused input           an input that no row depends on: any value would do.
+changes alone          a wire that may take another value, one or any, while all others stay.  Exact, over all values of the wire.
+changes with another   a boolean that may be flipped if one other wire changes with it: a split that is not unique.
+moves freely           a hint that can move, to first order and with others, away from what the witness program computes.
 
-The first two look at the description, the third at both systems at the witness, the last at their Jacobians there: `directions` says
+The first two look at the description, the next at both systems at the witness, the last at their Jacobians there: `directions` says
 what it proves and what it does not.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -18,18 +19,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bonsai_verifier.field import fr_add, fr_pow, fr_sub, fr_to_ints
+from bonsai_verifier.parameters import FR_MODULUS
+
 from ..dsl.trace import Op
 from ..errors import InputError, Unsatisfied
-from ..r1cs.freedom import Change, Deviations
+from ..r1cs.freedom import Change, Deviations, Pair
 from ..r1cs.system import R1CS, SquareR1CS, UInt64
 from ..relations.builtin import NO_HASH
 from ..relations.reviewed import REVIEWED
-from ..witness.runner import Witness
+from ..witness.runner import Witness, run
 from ..witness.tape import Tape
+from .absent import move_absent_inputs
 from .directions import Kernel, explain
 from .tree import AnyCircuit
 
 _REPORTED_ROWS = 3
+_NAMED = 3  # wires that could change with one that is found
+_FIFTH_ROOT = pow(5, -1, FR_MODULUS - 1)
 _MOVES = "can move away from what the witness program computes, to first order, while other wires make up for it"
 
 
@@ -39,6 +46,7 @@ class Check(StrEnum):
     NO_ROW = "in no row"
     UNUSED = "unused input"
     ALONE = "changes alone"
+    PAIR = "changes with another"
     FREE = "moves freely"
 
 
@@ -114,6 +122,7 @@ def lint(circuit: AnyCircuit, witness: Witness, allowed: Allowances | None = Non
     unused = {finding.wire for finding in findings}
     for system in systems:
         findings += [finding for finding in system.alone() if finding.wire not in unused]
+        findings += system.pairs(circuit.traced, witness)
     dimensions: list[tuple[int | None, int | None]] = []
     if rank:
         kernels = [Kernel(at.system.n_rows, at.deviations.jacobian(at.fixed), at.fixed, at.register) for at in systems]
@@ -210,6 +219,28 @@ class _At:
             for wire in np.flatnonzero(change)
         ]
 
+    def pairs(self, traced: R1CS, witness: Witness) -> list[Finding]:
+        partners: dict[int, list[str]] = {}
+        for pair in self.deviations.pairs(self.fixed):
+            if not self._is_honest(pair, traced, witness):
+                partners.setdefault(pair.switch, []).append(self.system.wire_names[pair.wire])
+        return [
+            self.finding(Check.PAIR, switch, f"may have its other value if one wire changes with it: {_either(names)}")
+            for switch, names in partners.items()
+        ]
+
+    def _is_honest(self, pair: Pair, traced: R1CS, witness: Witness) -> bool:
+        """The changed assignment is what the witness program makes of the changed inputs: another input, then, and no fault."""
+        held = np.zeros(len(witness.registers), np.bool_)
+        held[self.register[~self.fixed]] = True
+        change = np.zeros_like(witness.registers)
+        change[self.register[pair.switch]], change[self.register[pair.wire]] = pair.switch_change, pair.wire_change
+        move_absent_inputs(traced, witness, change, held, _change_of_root)
+        changed, tape = fr_add(witness.registers, change), witness.tape
+        inputs = {name: register for name, register in tape.inputs.items() if name not in tape.computed}
+        honest = run(tape, dict(zip(inputs, fr_to_ints(changed[[*inputs.values()]]), strict=True)))
+        return bool(np.array_equal(honest.registers[held], changed[held]))
+
     def finding(self, check: Check, wire: int, message: str) -> Finding:
         origins, name = self.system.origins, self.system.wire_names[wire]
         entry = int(np.argmax(self.deviations.wire == wire))
@@ -219,6 +250,16 @@ class _At:
         where = f"{origins.strings[origins.file[row]]}:{origins.line[row]}"
         user_where = f"{origins.strings[origins.user_file[row]]}:{origins.user_line[row]}"
         return Finding(check, self.name, name, message, origins.strings[origins.scope[row]], where, user_where)
+
+
+def _either(names: Sequence[str]) -> str:
+    more = f" ({len(names) - _NAMED} others would do as well)" if len(names) > _NAMED else ""
+    return " or ".join(names[:_NAMED]) + more
+
+
+def _change_of_root(dy: UInt64, x: UInt64) -> UInt64:
+    """(x^5 + dy)^(1/5) - x."""
+    return fr_sub(fr_pow(fr_add(fr_pow(x, 5), dy), _FIFTH_ROOT), x)
 
 
 def _systems(circuit: AnyCircuit, witness: Witness) -> list[_At]:

@@ -9,7 +9,7 @@ from bonsai_circuits.pipeline import Compiled
 from bonsai_circuits.r1cs.diagnose import sides
 from bonsai_circuits.r1cs.freedom import Change, Deviations
 from bonsai_circuits.r1cs.system import R1CS, SquareR1CS
-from bonsai_verifier.field import fr_from_ints, fr_to_ints
+from bonsai_verifier.field import fr_add, fr_from_ints, fr_to_ints
 from bonsai_verifier.parameters import FR_MODULUS as R
 from tests.support import compiled
 
@@ -72,3 +72,48 @@ def test_changes_that_pass_are_those_that_trying_finds(name: str, inputs: dict[s
         passing = other_values(CIRCUIT, name, wire, z)
         expected = Change.ANY if 12345 in passing else Change.ONE_OTHER if passing else Change.HELD
         assert change[wire] == expected, wire
+
+
+def splits(c, p, w):  # type: ignore[no-untyped-def]
+    """Three splits of one kind, each held in another row, and a bit that is held."""
+    half = pow(2, -1, R)
+    held = c.boolean(w.n, 0, "held")
+    c.must_be_product(held, w.n, p.x, "held n = x")
+    for name in ("first", "second", "third"):
+        b = c.boolean(w.n, 0, f"{name} bit")
+        h = c.hint_value((w.n - b) * half, f"{name} half")
+        y = 2 * h + b
+        if name == "first":
+            c.must_be_product(y, y, p.y, "y^2")
+        elif name == "second":
+            c.must_be_product(y, w.n, p.y, "n y")
+        else:
+            c.must_be_product(w.n, w.n, p.y + y - w.n, "n^2 + y - n")
+
+
+@pytest.mark.parametrize("name", ["r1cs", "square"])
+def test_pairs_are_switches_and_the_wires_that_make_up_for_them(name: str) -> None:
+    circuit = compiled(splits, "x", "y")
+    w = circuit.witness({"n": 7, "x": 7, "y": 49})
+    assert not circuit.failures(w)
+    system, z = getattr(circuit, name), getattr(w, name)()
+    fixed = np.zeros(system.n_wires, np.bool_)
+    fixed[: 1 if name == "r1cs" else 2 + len(system.public)] = True
+    deviations = Deviations.of(system, z).after(0 if name == "r1cs" else 1 + len(system.public))
+    names = system.wire_names
+    switches, amounts = deviations.switches(fixed)
+    assert [names[s] for s in switches] == [f"test/{x}" for x in ("held", "first_bit", "second_bit", "third_bit")]
+    assert fr_to_ints(amounts) == [R - 1] * 4
+    pairs = deviations.pairs(fixed)
+    assert [(names[pair.switch], names[pair.wire]) for pair in pairs] == [
+        ("test/held", "x"),
+        ("test/first_bit", "test/first_half"),
+        ("test/second_bit", "test/second_half"),
+        ("test/third_bit", "test/third_half"),
+    ]
+    for pair in pairs:
+        changed = z.copy()
+        for wire, change in ((pair.switch, pair.switch_change), (pair.wire, pair.wire_change)):
+            changed[wire] = fr_add(z[[wire]], change[None])[0]
+        outline = 0 if name == "r1cs" else 1 + len(system.public)
+        assert not any(residuals(system, fr_to_ints(changed))[outline:])

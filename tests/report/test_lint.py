@@ -13,6 +13,7 @@ from bonsai_circuits.pipeline import Compiled
 from bonsai_circuits.relations.builtin import BUILT_IN
 from bonsai_circuits.relations.reviewed import REVIEWED
 from bonsai_circuits.report.lint import Check, Lint, lint, parse_allowances
+from bonsai_verifier.parameters import FR_MODULUS as R
 from tests.relations.payments import SHAPES, flat, operated, operation_secrets, secrets
 from tests.support import compiled, poseidon_circuit
 
@@ -83,6 +84,29 @@ def test_bits_without_their_boolean_rows_are_found() -> None:
         p.x.must_equal(c.product(bits[0], bits[1], "b0 b1") + cube(c, w.a))
 
     assert found(linted(compiled(describe, "x"), a=5)) == in_both(Check.FREE, "test/bit_0", "test/bit_1", "test/bit_2")
+
+
+def test_a_split_that_is_not_unique_is_found() -> None:
+    """n = 2 h + b with a boolean b: in a field every n has a half, so both b will do."""
+
+    def describe(c: Any, p: Any, w: Any) -> None:
+        b = c.boolean(w.n, 0, "b")
+        h = c.hint_value((w.n - b) * pow(2, -1, R), "h")
+        (2 * h + b).must_equal(w.n)
+        p.x.must_equal(cube(c, w.n))
+        p.odd.must_equal(b)
+
+    result = linted(compiled(describe, "x", "odd"), n=7)
+    assert found(result) == in_both(Check.PAIR, "odd")  # b is expressed by the public input
+
+
+def test_a_flipped_input_with_its_output_is_another_statement_and_no_finding() -> None:
+    def describe(c: Any, p: Any, w: Any) -> None:
+        flag = c.boolean(w.flag, 0, "flag")
+        flag.must_equal(w.flag)
+        p.x.must_equal(cube(c, w.n) + flag)
+
+    assert linted(compiled(describe, "x"), n=7, flag=1).findings == ()
 
 
 def test_a_public_input_that_no_row_holds_is_unused(monkeypatch: pytest.MonkeyPatch) -> None:
