@@ -18,7 +18,7 @@ def bonsai() -> None:
 
     CIRCUIT is a built-in name (send) with --hash and --tree, or the folder of a compiled circuit.
 
-    Exit codes: 0 valid, 1 a proof or witness failed, 2 usage or malformed input, 3 internal error, 4 an outside tool is missing.
+    Exit codes: 0 valid, 1 a proof, witness or lint failed, 2 usage or malformed input, 3 internal error, 4 an outside tool is missing.
     """
 
 

@@ -128,7 +128,9 @@ def _lint_text(found: Lint) -> str:
     if len(shown) > _SHOWN_FINDINGS:
         lines.append(f"and {len(shown) - _SHOWN_FINDINGS} more; --json has all of them")
     n_allowed = len(found.findings) - len(found.faults)
-    return "\n".join([*lines, f"{len(found.faults)} findings" + (f", and {n_allowed} allowed" if n_allowed else "")])
+    n_faults = len(found.faults)
+    total = f"{n_faults} finding{'s' if n_faults != 1 else ''}" + (f", and {n_allowed} allowed" if n_allowed else "")
+    return "\n".join([*lines, total])
 
 
 def _json(path: Path) -> dict[str, Any]:
