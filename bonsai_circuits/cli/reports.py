@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..pipeline import Circuit
 from ..relations.builtin import BUILT_IN
 from ..report.count import count_table, rule_table
-from ..report.lint import Lint, lint, parse_allowances
+from ..report.lint import Check, Lint, lint, parse_allowances
 from ..report.profile import profile_html
 from ..report.tree import by_scope, scope_table
 from ..witness.inputs import read_inputs
@@ -122,7 +122,8 @@ def _lint_text(found: Lint) -> str:
         free = "" if size.solutions is None else f", solutions of dimension {size.solutions:,}"
         free += f", {size.unexplained:,} of it by no input" if size.unexplained else ""
         lines.append(f"{found.circuit}: {size.system} with {size.rows:,} rows, {size.wires:,} wires{free}")
-    shown = sorted(found.findings, key=lambda finding: finding.allowed is not None)
+    order = list(Check)
+    shown = sorted(found.findings, key=lambda finding: (finding.allowed is not None, order.index(finding.check)))
     for check, group in groupby(shown[:_SHOWN_FINDINGS], key=lambda finding: finding.check):
         lines += [f"{check}:", *(indent(finding.report(), "  ") for finding in group)]
     if len(shown) > _SHOWN_FINDINGS:

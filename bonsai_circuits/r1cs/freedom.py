@@ -32,9 +32,9 @@ class Change(IntEnum):
     ANY = 2
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Pair:
-    """Two wires, and what they change by, (4,) Montgomery each."""
+    """Two wires, and what they change by, (4,) Montgomery each.  Tells of the witness, so it is not printed."""
 
     switch: int
     wire: int
@@ -42,11 +42,11 @@ class Pair:
     wire_change: UInt64
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Deviations:
     """For every (row, wire) entry of a system, by rows, then wires: what changing the wire by d adds to the row, square d^2 + linear d.
 
-    row, wire (m,) int64; square, linear (m, 4) Montgomery, and so are left, right: the coefficients f, g.
+    row, wire (m,) int64; square, linear (m, 4) Montgomery, and so are left, right: the coefficients f, g.  Tells of the witness.
     """
 
     n_rows: int

@@ -5,9 +5,10 @@ unused input           an input that no row depends on: any value would do.
 changes alone          a wire that may take another value, one or any, while all others stay.  Exact, over all values of the wire.
 changes with another   a boolean that may be flipped if one other wire changes with it: a split that is not unique.
 moves freely           a hint that can move, to first order and with others, away from what the witness program computes.
+systems disagree       solutions of unequal dimension: what one system demands of the inputs the other does not.
 
 The first two look at the description, the next at both systems at the witness, the last at their Jacobians there: `directions` says
-what it proves and what it does not.
+what that proves and what it does not.
 """
 
 import re
@@ -48,6 +49,7 @@ class Check(StrEnum):
     ALONE = "changes alone"
     PAIR = "changes with another"
     FREE = "moves freely"
+    SYSTEMS = "systems disagree"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,8 @@ def lint(circuit: AnyCircuit, witness: Witness, allowed: Allowances | None = Non
     allowed: beside those of relations/reviewed.py for a built-in circuit.
     Raises Unsatisfied: the witness breaks a row.  InputError: it was not computed from inputs.
     """
+    if not witness.from_inputs:
+        raise InputError("witness", "was not computed from inputs, beside which to look; name a file of inputs")
     if failed := circuit.failures(witness, limit=_REPORTED_ROWS):
         raise Unsatisfied("witness", "\n".join(["does not satisfy the circuit", *(row.report() for row in failed)]))
     systems = _systems(circuit, witness)
@@ -130,6 +134,8 @@ def lint(circuit: AnyCircuit, witness: Witness, allowed: Allowances | None = Non
         for at, kernel in zip(systems, kernels, strict=True):
             findings += [at.finding(Check.FREE, wire, _MOVES) for wire in kernel.deviating(circuit.traced, witness)]
             dimensions.append((kernel.dimension, len(kernel.unexplained)))
+        if not any(kernel.unexplained for kernel in kernels) and kernels[0].dimension != kernels[1].dimension:
+            findings.append(_disagreement(circuit.about.name, *(kernel.dimension for kernel in kernels)))
     judged, unneeded = _judged(findings, circuit, allowed or {})
     sizes = (
         Dimensions(at.name, at.system.n_rows, at.system.n_wires, *of)
@@ -193,6 +199,12 @@ def _unused_public(circuit: AnyCircuit) -> list[Finding]:
         for j, name in enumerate(circuit.r1cs.public, start=1)
         if not (in_r1cs[j] and in_square[n + 1 + j])
     ]
+
+
+def _disagreement(circuit: str, r1cs: int, square: int) -> Finding:
+    looser, stricter = ("R1CS", "Square R1CS") if r1cs > square else ("Square R1CS", "R1CS")
+    message = f"solutions have dimension {r1cs} in R1CS and {square} in Square R1CS; a row of {stricter} is missing in {looser}"
+    return Finding(Check.SYSTEMS, "", circuit, message)
 
 
 # One system at the witness ---------------------------------------------------------------------------------------------------

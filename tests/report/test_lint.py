@@ -7,6 +7,7 @@ import pytest
 from bonsai_circuits import build, built_in
 from bonsai_circuits.dsl import elimination
 from bonsai_circuits.dsl.builder import Builder
+from bonsai_circuits.dsl.trace import System
 from bonsai_circuits.errors import InputError, Unsatisfied
 from bonsai_circuits.gadgets import poseidon_tree
 from bonsai_circuits.pipeline import Compiled
@@ -129,8 +130,6 @@ def test_a_hint_in_no_row_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_row_that_one_system_lacks_is_missed_there_alone() -> None:
-    from bonsai_circuits.dsl.trace import System
-
     def describe(c: Any, p: Any, w: Any) -> None:
         a = c.hint_value(w.b, "a")
         p.x.must_equal(cube(c, a) + cube(c, w.b))
@@ -138,6 +137,18 @@ def test_a_row_that_one_system_lacks_is_missed_there_alone() -> None:
             a.must_equal(w.b)
 
     assert found(linted(compiled(describe, "x"), b=3)) == {(Check.FREE, "R1CS", "test/a")}
+
+
+def test_a_demand_of_one_system_alone_is_found_although_inputs_explain_it() -> None:
+    def describe(c: Any, p: Any, w: Any) -> None:
+        c.must_be_product(w.a, w.b, p.x, "a b = x")
+        with c.only(System.R1CS):
+            c.must_be_product(w.a, w.a, w.a, "a is 0 or 1")
+
+    result = linted(compiled(describe, "x"), x=5, a=1, b=5)
+    assert found(result) == {(Check.SYSTEMS, "", "test")}
+    assert "a row of R1CS is missing in Square R1CS" in result.faults[0].message
+    assert [(size.solutions, size.unexplained) for size in result.dimensions] == [(1, 0), (2, 0)]
 
 
 def test_the_same_hint_held_by_its_rows_is_no_finding() -> None:
