@@ -121,11 +121,10 @@ def test_operation_computes_the_outputs_of_the_oracle(
 @both_shapes
 @both_kinds
 def test_positions_with_extreme_digits(shape: str, kind: int) -> None:
-    for pid in edge_positions(shape)[:7]:
+    for pid in edge_positions(shape)[:6:2]:
         matches(shape, operation_secrets(shape, kind, pid, pid=pid))
 
 
-@both_shapes
 @both_kinds
 @pytest.mark.parametrize(
     "change",
@@ -141,9 +140,9 @@ def test_positions_with_extreme_digits(shape: str, kind: int) -> None:
         {"A": 0, "sen": 0, "rec": 0, "s": 0, "s_new": 0, "t": 0, "t_in": 0},
     ],
 )
-def test_edges_of_the_relation_are_accepted(shape: str, kind: int, change: dict[str, Any]) -> None:
+def test_edges_of_the_relation_are_accepted(kind: int, change: dict[str, Any]) -> None:
     change = {name: x[kind] if isinstance(x, tuple) else x for name, x in change.items()}
-    matches(shape, operation_secrets(shape, kind, **change))
+    matches("wide", operation_secrets("wide", kind, **change))
 
 
 @both_shapes
@@ -169,7 +168,6 @@ def test_an_r1cs_assignment_gives_the_square_assignment(shape: str, kind: int) -
 # Amounts, positions, bits ----------------------------------------------------------------------------------------------------
 
 
-@both_shapes
 @pytest.mark.parametrize(
     ("kind", "change", "rows"),
     [
@@ -192,11 +190,11 @@ def test_an_r1cs_assignment_gives_the_square_assignment(shape: str, kind: int) -
         (RECEIVE, {"v": pow(2, -1, R)}, {"v", "balance"}),
     ],
 )
-def test_amounts_out_of_range_are_rejected(shape: str, kind: int, change: dict[str, int], rows: set[str]) -> None:
+def test_amounts_out_of_range_are_rejected(kind: int, change: dict[str, int], rows: set[str]) -> None:
     """Everything else follows from the amounts; only the ranges notice."""
     names = {"v": "v is below 2^64", "balance": "the new balance is below 2^64"}
-    circuit, w = OPERATION[shape], HONEST[shape, kind] | change
-    inputs = flat(shape, w | {"root_rho": claimed_root(shape, w)})
+    circuit, w = OPERATION["wide"], HONEST["wide", kind] | change
+    inputs = flat("wide", w | {"root_rho": claimed_root("wide", w)})
     trace, r1cs, square = refusals(circuit, run(circuit.tape, inputs))
     assert trace == {names[row] for row in rows}
     assert r1cs
@@ -464,7 +462,7 @@ def test_an_input_that_the_outputs_were_not_made_with_is_rejected(shape: str, ki
         "receive",
     ]
     for name in ("receipt_path", "nullifier_path"):
-        some = range(0, len(HONEST[shape, kind][name]), 5 if shape == "wide" else 19)
+        some = range(0, len(HONEST[shape, kind][name]), 6 if shape == "wide" else 39)
         single += [f"{name}[{i}][0]" for i in some]
     changes = [{name: 1 - inputs[name] if name == "receive" else (inputs[name] + 1) % R} for name in single]
     changes += [{"pid": inputs["pid"] ^ 1 << i} for i in (0, 3, 6, 9, 39)]
@@ -510,5 +508,5 @@ def test_pairs_of_wires_are_bound(shape: str, kind: int) -> None:
     circuit, rng = OPERATION[shape], random.Random(1)
     w = run(circuit.tape, honest(shape, kind))
     n_fixed = 1 + len(circuit.r1cs.public)
-    assert passing_pairs(circuit.r1cs, w.r1cs(), n_fixed, 30, rng) == []
-    assert passing_pairs(circuit.square, w.square(), n_fixed, 30, rng) == []
+    assert passing_pairs(circuit.r1cs, w.r1cs(), n_fixed, 15, rng) == []
+    assert passing_pairs(circuit.square, w.square(), n_fixed, 15, rng) == []

@@ -100,7 +100,6 @@ def test_positions_with_extreme_digits(shape: str, pid: int) -> None:
     matches(shape, secrets(shape, pid, pid=pid))
 
 
-@both_shapes
 @pytest.mark.parametrize(
     "change",
     [
@@ -117,9 +116,9 @@ def test_positions_with_extreme_digits(shape: str, pid: int) -> None:
         {"A": 0, "sen": 0, "s": 0, "s_new": 0, "t": 0},
     ],
 )
-def test_edges_of_the_relation_are_accepted(shape: str, change: dict[str, Any]) -> None:
-    w = HONEST[shape] | {name: HONEST[shape][x] if isinstance(x, str) else x for name, x in change.items()}
-    matches(shape, w)
+def test_edges_of_the_relation_are_accepted(change: dict[str, Any]) -> None:
+    w = HONEST["wide"] | {name: HONEST["wide"][x] if isinstance(x, str) else x for name, x in change.items()}
+    matches("wide", w)
 
 
 @both_shapes
@@ -141,7 +140,6 @@ def test_an_r1cs_assignment_gives_the_square_assignment(shape: str) -> None:
 # Amounts and positions -------------------------------------------------------------------------------------------------------
 
 
-@both_shapes
 @pytest.mark.parametrize(
     "change",
     [
@@ -158,8 +156,8 @@ def test_an_r1cs_assignment_gives_the_square_assignment(shape: str) -> None:
         {"v": pow(2, -1, R)},
     ],
 )
-def test_balances_out_of_range_are_rejected(shape: str, change: dict[str, int]) -> None:
-    trace, r1cs, square = refusals(RECEIVE[shape], run(RECEIVE[shape].tape, flat(shape, HONEST[shape] | change)))
+def test_balances_out_of_range_are_rejected(change: dict[str, int]) -> None:
+    trace, r1cs, square = refusals(RECEIVE["wide"], run(RECEIVE["wide"].tape, flat("wide", HONEST["wide"] | change)))
     assert trace == {"b + v - fee is below 2^64"}
     assert r1cs
     assert square
@@ -177,8 +175,9 @@ def test_a_position_beyond_the_tree_is_rejected(shape: str, turns: int) -> None:
     np.testing.assert_array_equal(w.r1cs(), run(circuit.tape, inside).r1cs())
 
 
-@both_shapes
-@pytest.mark.parametrize("i", range(0, 40, 3))
+@pytest.mark.parametrize(
+    ("shape", "i"), [*(("wide", i) for i in range(0, 40, 3)), *(("classic", i) for i in (0, 16, 39))]
+)
 def test_bits_of_2_and_minus_1_and_a_half_are_rejected(shape: str, i: int) -> None:
     """One bit of pid, everything else following from it: digit, selector and one-hot form are no longer what they are taken for."""
     w = cheated(RECEIVE[shape], flat(shape, HONEST[shape]), {f"recv/bits[40]/bit_{i}": NO_BITS[i // 3 % 3]})
@@ -479,5 +478,5 @@ def test_every_private_wire_follows_from_bits_and_free_wires(shape: str) -> None
 def test_pairs_of_wires_are_bound(shape: str) -> None:
     w, rng = run(RECEIVE[shape].tape, flat(shape, HONEST[shape])), random.Random(1)
     n_fixed = 1 + len(RECEIVE[shape].r1cs.public)
-    assert passing_pairs(RECEIVE[shape].r1cs, w.r1cs(), n_fixed, 60, rng) == []
-    assert passing_pairs(RECEIVE[shape].square, w.square(), n_fixed, 60, rng) == []
+    assert passing_pairs(RECEIVE[shape].r1cs, w.r1cs(), n_fixed, 25, rng) == []
+    assert passing_pairs(RECEIVE[shape].square, w.square(), n_fixed, 25, rng) == []
