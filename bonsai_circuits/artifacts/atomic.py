@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from ..errors import InputError
+
 Buffer: TypeAlias = bytes | bytearray | memoryview | np.ndarray[Any, np.dtype[Any]]
 
 PRIVATE = 0o600  # for files that hold secrets; less the umask, like every mode
@@ -17,9 +19,12 @@ _PUBLIC = 0o666
 def write_atomic(path: Path, data: Buffer | Iterable[Buffer], mode: int = _PUBLIC) -> None:
     """After the call `path` holds exactly `data`; after an interruption or a crash, what it held before.
 
+    Raises InputError: `path` is there and no regular file (a device, a pipe, a folder), which would be replaced.
     In: one buffer, or buffers in order; arrays must be C-contiguous. They go to a new file in the same folder, which is
     flushed to the disk and then takes the name. An iterable that raises leaves nothing behind.
     """
+    if path.exists() and not path.is_file():
+        raise InputError(str(path), "is not a regular file; name another one to write")
     buffers = (data,) if isinstance(data, bytes | bytearray | memoryview | np.ndarray) else data
     partial = path.with_name(f".{path.name}.{token_hex(8)}.partial")
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)

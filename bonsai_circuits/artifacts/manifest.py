@@ -6,13 +6,13 @@ It stands in review and in releases, so it is text, sorted, with one value a lin
 """
 
 import json
-import mmap
-import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from bonsai_verifier.transcript import blake3
 
@@ -87,8 +87,11 @@ def verify_manifest(folder: Path, names: Iterable[str] | None = None) -> dict[st
             raise FileDamaged(
                 f"{folder / MANIFEST}: {name}", f"is not recorded; the manifest has {', '.join(recorded)}"
             )
-        entry, found = recorded[name], _measure(folder, name, recorded[name].file)
+        entry = recorded[name]
         path = folder / entry.file
+        if path.is_file() and (size := path.stat().st_size) != entry.bytes:  # before a long file is read
+            raise FileDamaged(str(path), f"expected {entry.bytes} bytes, found {size}")
+        found = _measure(folder, name, entry.file)
         if found.bytes != entry.bytes:
             raise FileDamaged(str(path), f"expected {entry.bytes} bytes, found {found.bytes}")
         if found.blake3 != entry.blake3:
@@ -102,12 +105,11 @@ def _measure(folder: Path, name: str, file: str) -> Entry:
         raise InputError(name, f"expected the name of a file in {folder}, got {file!r}")
     path = folder / file
     try:
-        with path.open("rb") as opened:
-            size = os.fstat(opened.fileno()).st_size
-            if not size:
-                return Entry(file, 0, blake3(b"").hex())
-            with mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as pages, memoryview(pages) as view:
-                return Entry(file, size, blake3(view).hex())
+        size = path.stat().st_size
+        content = (
+            np.memmap(path, np.uint8, mode="r") if size else b""
+        )  # closed with its last reference, whatever is raised
+        return Entry(file, size, blake3(content).hex())
     except FileNotFoundError as e:
         raise FileDamaged(str(path), "there is no such file") from e
 

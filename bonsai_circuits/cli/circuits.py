@@ -81,6 +81,7 @@ def _compile_twin(circuit: BuiltIn, folder: Path, fresh: bool) -> None:
     if current and not fresh and (out / f"{circuit.name}.r1cs").is_file():
         return
     out.mkdir(exist_ok=True)
+    (out / f"{circuit.name}.r1cs").unlink(missing_ok=True)  # it is current again when the compiler has written it anew
     for path, text in program.items():
         write_atomic(path, text.encode())
     compile_circom(out / f"{circuit.name}.circom", out, simplification(circuit.name))

@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 import time
 import traceback
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from ..errors import BonsaiError, ToolFailed, ToolMissing, Unsatisfied
 
 EXIT_FAILED, EXIT_MALFORMED, EXIT_INTERNAL, EXIT_TOOL_MISSING, EXIT_INTERRUPTED = 1, 2, 3, 4, 130
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _stderr = Console(stderr=True, highlight=False)
 
 
@@ -39,8 +41,8 @@ def exit_code(error: BaseException) -> int:
 
 
 def say(text: str, style: str | None = None) -> None:
-    """A line for a person, on stderr."""
-    _stderr.print(text, style=style, markup=False, soft_wrap=True)
+    """A line for a person, on stderr; control characters of whatever is quoted in it do not reach the terminal."""
+    _stderr.print(_CONTROL.sub("?", text), style=style, markup=False, soft_wrap=True)
 
 
 def warn(text: str) -> None:

@@ -1,12 +1,14 @@
 """bonsai: the command line of the toolkit."""
 
+import os
 import sys
 from collections.abc import Sequence
 
 import click
 
+from ..errors import InputError
 from . import circuits, keys, proving, reports, verifying
-from .console import fail
+from .console import EXIT_INTERNAL, fail
 
 VERSION_PACKAGE = "bonsai-circuits"
 
@@ -43,17 +45,32 @@ def run(words: Sequence[str]) -> int:
         code = bonsai.main(list(words), prog_name="bonsai", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except click.ClickException as e:
+        if "--json" in words:
+            return fail(InputError(type(e).__name__, e.format_message()), as_json=True)
         e.show()
         return e.exit_code
+    except BrokenPipeError:
+        return _closed_output()
     except (click.Abort, KeyboardInterrupt):
         return fail(KeyboardInterrupt(), "--json" in words)
     except Exception as e:
         return fail(e, "--json" in words)
 
 
+def _closed_output() -> int:
+    """Nobody reads the result: not a verdict, so not exit code 1; and nothing more is written, also not by the interpreter at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return EXIT_INTERNAL
+
+
 def main() -> None:
     """The console script."""
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = _closed_output()
+    sys.exit(code)
 
 
 if __name__ == "__main__":

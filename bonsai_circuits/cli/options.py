@@ -38,8 +38,9 @@ def circuit_options(required: bool = True) -> Callable[[F], F]:
 
 
 def built_in_or_folder(circuit: str, hash_name: str, tree: str, compiled: Path) -> tuple[BuiltIn | None, Path]:
-    """The built-in circuit that the words name, if any, and its folder.  Raises InputError."""
-    if (folder := Path(circuit)).is_dir() and (folder / FILES["circuit"]).is_file():
+    """The built-in circuit that the words name, if any, and its folder.  A folder is named with a separator.  Raises InputError."""
+    folder = Path(circuit)
+    if folder.name != circuit and folder.is_dir() and (folder / FILES["circuit"]).is_file():  # ./send, never send
         return None, folder
     found = built_in(circuit, hash_name, tree)
     return found, compiled / found.name

@@ -30,6 +30,7 @@ def witness(
 ) -> None:
     """Compute the values of all wires of CIRCUIT from its inputs and write them as .wtns; `check` says whether they satisfy it."""
     target = open_circuit(circuit, hash_name, tree, compiled)
+    require_distinct(input_file, out)
     with steps(1) as progress:
         progress.start("witness")
         found = target.witness(read_inputs(input_file))
@@ -111,6 +112,7 @@ def prove(
     """Prove that the inputs satisfy CIRCUIT: writes a proof of 128 bytes and its public inputs."""
     target = open_circuit(circuit, hash_name, tree, compiled)
     public_out = public_out or public_path(out)
+    require_distinct(input_file, witness_file, out, public_out)
     bound = parse_context(context)
     taken: dict[str, float] = {}
     with steps(3) as progress:
@@ -137,6 +139,14 @@ def prove(
     if timings:
         text += "".join(f"\n  {step:12} {seconds:.4f} s" for step, seconds in taken.items())
     result(value, text, as_json)
+
+
+def require_distinct(*paths: Path | None) -> None:
+    """No output is an input or another output.  Raises InputError."""
+    named = [path.resolve() for path in paths if path is not None]
+    for path in named:
+        if named.count(path) > 1:
+            raise InputError(str(path), "is named twice, for reading and writing or for two outputs; name another file")
 
 
 def public_path(proof: Path) -> Path:

@@ -225,7 +225,7 @@ class Builder:
     @contextmanager
     def scope(self, name: str) -> Iterator[None]:
         """Rows and wires made inside carry `name` in their scope path."""
-        self._scopes.append(name)
+        self._scopes.append(name.replace("\n", " "))
         try:
             yield
         finally:
@@ -280,6 +280,8 @@ class Builder:
         return f"{name}#{count}" if count else name
 
     def _row(self, a: Terms, b: Terms, c: Terms, label: str) -> None:
+        if not c and not (a and b):
+            raise CircuitError(label, "the row says 0 = 0, whatever the witness; remove it")
         self._refuse_scratch(label, a, b, c)
         self._rows.append(Row(a, b, c, self._origin(label), self._system))
 
@@ -297,6 +299,7 @@ class Builder:
 
     def _origin(self, label: str) -> Origin:
         """The line that called the builder, and the line of the relation itself that led there."""
+        label = label.replace("\n", " ")  # files hold labels one a line
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and _is_builder(frame):
             frame = frame.f_back

@@ -49,6 +49,8 @@ def to_r1cs(trace: Trace, which: System = System.R1CS) -> Eliminated:
     present = {w for r in rows for terms in (r.a, r.b, r.c) for w in terms}
     traced = [*range(n_fixed), *sorted(w for w in present if w >= n_fixed)]
     _refuse_unheld(trace, which, present, substitution)
+    if not rows:
+        raise CircuitError(trace.name, "the description has no row, so it restricts nothing")
     index = {w: i for i, w in enumerate(traced)}
 
     def matrix(side: list[Terms]) -> SparseRows:

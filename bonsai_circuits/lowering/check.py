@@ -26,14 +26,17 @@ from ..errors import CircuitError
 from ..kernels.sparse import sparse_rows
 from ..r1cs.linear import ONE, Terms, added, scaled
 from ..r1cs.system import R1CS, SparseRows
-from .outline import outlined_wire
+from .outline import outline_rows, outlined_wire
 from .square import RULES, Lowered, Rule
-from .standing import StandingSquares
+from .standing import StandingSquares, ratio
+
+_NOTHING: tuple[Terms, Terms, Terms] = ({}, {}, {})
 
 
 def check_lowering(system: R1CS, lowered: Lowered) -> None:
     """Raises CircuitError with the first row of the square system that does not follow from the R1CS by its rule."""
     square, n_public = lowered.system, len(system.public)
+    _check_structure(system, lowered)
     z = [secrets.randbelow(R) for _ in range(square.n_wires)]
     z[outlined_wire(ONE, n_public)] = 1
     z[: n_public + 1] = z[n_public + 1 : outlined_wire(n_public, n_public) + 1]
@@ -44,7 +47,9 @@ def check_lowering(system: R1CS, lowered: Lowered) -> None:
     r1cs_z = [z[w] for w in lowered.of_r1cs.tolist()]
     a_values, b_values, c_values = (_values(matrix, r1cs_z) for matrix in (system.a, system.b, system.c))
     rows = list(zip(system.a.rows(), system.b.rows(), system.c.rows(), strict=True))
-    squares = StandingSquares(rows)
+    emitted = dict(zip(lowered.source.tolist(), lowered.rule.tolist(), strict=True))
+    kept = {RULES.index(Rule.SQUARE), RULES.index(Rule.BOOLEAN)}  # rows whose square the square system states too
+    squares = StandingSquares([row if emitted[i] in kept else _NOTHING for i, row in enumerate(rows)])
 
     def excess(x: Terms, value: int) -> int:
         """x^2 minus the combination that stands for it."""
@@ -69,7 +74,7 @@ def check_lowering(system: R1CS, lowered: Lowered) -> None:
                 case Rule.LINEAR:
                     holds = right[k] == 0 and (left[k] - e) % R == 0
                 case Rule.BOOLEAN | Rule.SQUARE:
-                    holds = (residual * b - e * a) % R == 0
+                    holds = ratio(rb, ra) != 0 and (residual * b - e * a) % R == 0
                 case Rule.BOOLEAN_PRODUCT | Rule.TWO_SQUARES:
                     holds = (residual - 2 * e - excess(ra, a) - excess(rb, b)) % R == 0
                 case Rule.SQUARE_OF_SUM:
@@ -82,9 +87,40 @@ def check_lowering(system: R1CS, lowered: Lowered) -> None:
                     holds = False
         if not holds:
             raise CircuitError("lowering", f"square row {k} (rule '{rule}') does not follow from R1CS row {i}")
-    covered = set(lowered.source.tolist()) - {-1}
-    if covered != set(range(system.n_rows)):
-        raise CircuitError("lowering", "an R1CS row has no square row")
+
+
+def _check_structure(system: R1CS, lowered: Lowered) -> None:
+    """The outline rows are the outline rows; every R1CS row has its one square row, a general product its two and a helper of its own."""
+    square, n_outline = lowered.system, len(system.public) + 1
+    rules, sources = [RULES[k] for k in lowered.rule.tolist()], lowered.source.tolist()
+    expected: list[tuple[Rule, int]] = [(Rule.OUTLINE, -1)] * n_outline
+    general = {i for rule, i in zip(rules, sources, strict=True) if rule is Rule.GENERAL}
+    of_row = dict(zip(sources, rules, strict=True))
+    helper_rows = []
+    for i in range(system.n_rows):
+        if i in general:
+            helper_rows.append(len(expected))
+            expected.append((Rule.GENERAL, i))
+        expected.append((of_row.get(i, Rule.OUTLINE), i))
+    outline = [({w: c % R for w, c in a.items()}, b) for a, b in outline_rows(n_outline - 1)]
+    a_rows, b_rows = square.a.rows(), square.b.rows()
+    first_helper = outlined_wire(system.n_wires, n_outline - 1)
+    helpers = list(range(first_helper, square.n_wires))
+    used = [w for row in [*a_rows, *b_rows] for w in row if w >= first_helper]
+    sound = (
+        list(zip(rules, sources, strict=True)) == expected
+        and not any(rule is Rule.OUTLINE for rule in rules[n_outline:])
+        and list(zip(a_rows, b_rows, strict=True))[:n_outline] == outline
+        and lowered.of_r1cs.tolist() == [outlined_wire(w, n_outline - 1) for w in range(system.n_wires)]
+        and lowered.helper.tolist() == helpers
+        and lowered.helper_row.tolist() == helper_rows
+        and all(b_rows[row] == {wire: 1} for wire, row in zip(helpers, helper_rows, strict=True))
+        and sorted(used) == sorted(helpers * 2)
+    )
+    if not sound:
+        raise CircuitError(
+            "lowering", "rows, helpers or outline of the square system are not those of the R1CS, one for one"
+        )
 
 
 def _values(matrix: SparseRows, z: Sequence[int]) -> list[int]:
