@@ -27,9 +27,13 @@ def compiled(describe: Callable[..., None], *public: str) -> Compiled:
 
 
 @cache
-def poseidon_circuit(relation: str, tree: str) -> Compiled:
+def circuit(relation: str, hash_name: str, tree: str) -> Compiled:
     """A built-in circuit, built once for all tests of a run."""
-    return build(built_in(relation, "poseidon", tree))
+    return build(built_in(relation, hash_name, tree))
+
+
+def poseidon_circuit(relation: str, tree: str) -> Compiled:
+    return circuit(relation, "poseidon", tree)
 
 
 def builder(*public: str) -> Builder:

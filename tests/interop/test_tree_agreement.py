@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bonsai_circuits import Compiled, build, built_in
+from bonsai_circuits import Compiled, built_in
 from bonsai_circuits.errors import InputError, ToolFailed, ToolMissing
 from bonsai_circuits.interop import circom
 from bonsai_circuits.interop.circom_templates import circom_inputs, render, simplification
@@ -20,6 +20,7 @@ from bonsai_verifier.field import ints_from_limbs
 from bonsai_verifier.parameters import FR_MODULUS as R
 from tests.reference import poseidon as plain
 from tests.reference import relations
+from tests.support import poseidon_circuit
 
 AMOUNT, POSITIONS, HALF = 2**64, 2**40, pow(2, -1, R)
 OUTPUTS = {"recv": ("com", "com_new", "root_rho"), "op": ("com", "com_new", "rho", "root_rho")}
@@ -167,7 +168,7 @@ def twins(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     source, level = folder / f"{circuit.name}.circom", simplification(circuit.name)
     with ThreadPoolExecutor(1) as pool:
         circom_is_running = pool.submit(circom.compile_circom, source, folder, level)
-        ours = build(circuit)
+        ours = poseidon_circuit(relation, shape)
     try:
         return Twins(relation, shape, ours, circom_is_running.result())
     except ToolMissing as error:

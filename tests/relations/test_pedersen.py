@@ -13,14 +13,14 @@ import pytest
 from bonsai_circuits.errors import InputError
 from bonsai_circuits.keys.domain import smallest_domain
 from bonsai_circuits.native.jubjub import ORDER
-from bonsai_circuits.pipeline import Compiled, build
-from bonsai_circuits.relations.builtin import built_in
+from bonsai_circuits.pipeline import Compiled
 from bonsai_circuits.witness.inputs import flatten_inputs
 from bonsai_circuits.witness.runner import run
 from bonsai_verifier.parameters import FR_MODULUS as R
 from tests.reference import relations as reference
 from tests.reference.relations import Pedersen
 from tests.support import broken, cheated, loose_wires
+from tests.support import circuit as built
 
 AMOUNT = 2**64
 SHAPES = ("classic", "wide")
@@ -36,9 +36,8 @@ tree_relations = pytest.mark.parametrize(("relation", "shape"), [(r, s) for r in
 Inputs = dict[str, Any]
 
 
-@cache
 def circuit(relation: str, shape: str = "none") -> Compiled:
-    return build(built_in(relation, "pedersen", shape))
+    return built(relation, "pedersen", shape)
 
 
 def path(widths: tuple[int, ...], rng: random.Random, bits: int = 255) -> list[list[int]]:
