@@ -275,13 +275,22 @@ def test_a_missing_tool_names_the_command_that_installs_it(monkeypatch: pytest.M
         node.find_node()
 
 
-def test_a_tool_is_found_above_the_working_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    tool = tmp_path / "node_modules" / ".bin" / "circom2"
-    tool.parent.mkdir(parents=True)
-    tool.touch()
+def test_a_tool_is_found_above_the_working_directory_but_never_before_the_projects_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A folder that somebody else may write must not decide which compiler runs."""
+    folder = tmp_path / "node_modules" / ".bin"
+    folder.mkdir(parents=True)
+    for name in ("circom2", "only-here"):
+        (folder / name).touch()
     (tmp_path / "deep" / "er").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "deep" / "er")
-    assert node.find_tool("circom2") == tool.resolve()
+    assert node.find_tool("only-here") == (folder / "only-here").resolve()
+    root = tmp_path / "project"
+    (root / "node_modules" / ".bin").mkdir(parents=True)
+    (root / "node_modules" / ".bin" / "circom2").touch()
+    monkeypatch.setattr(node, "__file__", str(root / "bonsai_circuits" / "interop" / "node.py"))
+    assert node.find_tool("circom2") == (root / "node_modules" / ".bin" / "circom2").resolve()
 
 
 def test_files_that_snarkjs_cannot_read_are_an_error(optimised: Program, tmp_path: Path) -> None:
