@@ -13,7 +13,7 @@ from ..artifacts.json_object import parse_json
 from ..errors import InputError
 from ..pipeline import Circuit
 from ..relations.builtin import BUILT_IN
-from ..report.count import count_table, rule_table
+from ..report.count import count_table, published, rule_table
 from ..report.lint import Check, Lint, lint, parse_allowances
 from ..report.profile import profile_html
 from ..report.tree import by_scope, scope_table
@@ -49,7 +49,7 @@ def count(
         if not folders:
             raise InputError("compiled", f"no built-in circuit is compiled in {compiled}; run `bonsai compile`")
         circuits = [Circuit.open(folder) for folder in folders]
-    counts = [one.counts() for one in circuits]
+    counts = [{**one.counts(), "published": published(one.about.relation, one.about.hash)} for one in circuits]
     tables = [count_table(counts)]
     for one, value in zip(circuits, counts, strict=True):
         if by_gadget:

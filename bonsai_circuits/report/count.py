@@ -27,6 +27,12 @@ _TITLES = (
 )
 
 
+def published(relation: str, hash_name: str) -> dict[str, int] | None:
+    """The published rows of a relation under a hash, {r1cs, sr1cs}; None for a circuit of one's own."""
+    rows = PUBLISHED.get((relation, hash_name))
+    return None if rows is None else {"r1cs": rows[0], "sr1cs": rows[1]}
+
+
 def count_table(counts: Sequence[dict[str, Any]]) -> str:
     """The counts as text, one circuit a line, the published figures in the last two columns."""
     rows = [_TITLES]

@@ -281,6 +281,7 @@ def test_count_prints_the_compiled_system(capsys: pytest.CaptureFixture[str], co
         "public": 5,
         "witness": 913,
         "domain": 1216,
+        "published": {"r1cs": 1647, "sr1cs": 3303},
     }
     table = Run(capsys, "count", "--compiled", compiled)
     assert "1,647" in table.out
