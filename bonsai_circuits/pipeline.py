@@ -326,6 +326,10 @@ class Circuit(_Operations):
         Raises FileDamaged: there is none, or it is damaged; CircuitMismatch: it is of another circuit; KeyRefused: it is not the
         verifying key's.
         """
+        if not (self.folder / PROVING_KEY).exists():
+            raise FileDamaged(
+                str(self.folder / PROVING_KEY), "there is no such file; run `bonsai setup` for this circuit"
+            )
         key = read_proving_key(self.folder / PROVING_KEY, self.about.digest)
         if encode_verifying_key(key.verifying_key) != _read_key_file(self.folder / VERIFYING_KEY):
             raise KeyRefused(

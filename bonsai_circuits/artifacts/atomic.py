@@ -19,10 +19,12 @@ _PUBLIC = 0o666
 def write_atomic(path: Path, data: Buffer | Iterable[Buffer], mode: int = _PUBLIC) -> None:
     """After the call `path` holds exactly `data`; after an interruption or a crash, what it held before.
 
-    Raises InputError: `path` is there and no regular file (a device, a pipe, a folder), which would be replaced.
+    Raises InputError: no such folder; `path` is there and no regular file (a device, a pipe, a folder), which would be replaced.
     In: one buffer, or buffers in order; arrays must be C-contiguous. They go to a new file in the same folder, which is
     flushed to the disk and then takes the name. An iterable that raises leaves nothing behind.
     """
+    if not path.parent.is_dir():
+        raise InputError(str(path.parent), "is no folder; make it first")
     if path.exists() and not path.is_file():
         raise InputError(str(path), "is not a regular file; name another one to write")
     buffers = (data,) if isinstance(data, bytes | bytearray | memoryview | np.ndarray) else data

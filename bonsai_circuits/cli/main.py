@@ -18,7 +18,7 @@ VERSION_PACKAGE = "bonsai-circuits"
 def bonsai() -> None:
     """Circuits, proofs and batch verification for private payments.
 
-    CIRCUIT is a built-in name (send) with --hash and --tree, or the folder of a compiled circuit.
+    CIRCUIT is a built-in name (send, recv or op) with --hash and --tree, or the folder of a compiled circuit (./mine).
 
     Exit codes: 0 valid, 1 a proof, witness or lint failed, 2 usage or malformed input, 3 internal error, 4 an outside tool is missing.
     """

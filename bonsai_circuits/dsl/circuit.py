@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..errors import CircuitError
 from .builder import Builder
 from .trace import Trace
 from .wires import Num
@@ -52,7 +53,9 @@ class Relation:
 
 
 def relation(public: tuple[str, ...]) -> Callable[[Callable[..., None]], Relation]:
-    """Decorator: the function below states a relation over these public inputs, in this order."""
+    """Decorator: the function below states a relation over these public inputs, in this order.  Raises CircuitError: no names given."""
+    if callable(public):
+        raise CircuitError("relation", 'takes the names of the public inputs: @relation(public=("x", "y"))')
 
     def wrap(describe: Callable[..., None]) -> Relation:
         return Relation(describe.__name__, public, describe)

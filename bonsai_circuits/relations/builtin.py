@@ -51,12 +51,15 @@ BUILT_IN = (
 
 
 def built_in(relation: str, hash_name: str, tree: str) -> BuiltIn:
-    """The built-in circuit; for a relation without a tree any shape names the same one.
+    """The built-in circuit; for a relation without a tree any shape names the same one.  A whole name, send-poseidon, will do as well.
 
     Raises InputError with the circuits there are.
     """
     for circuit in BUILT_IN:
         if (circuit.relation, circuit.hash) == (relation, hash_name) and circuit.tree in (NO_TREE, tree):
+            return circuit
+    for circuit in BUILT_IN:
+        if circuit.name == relation:
             return circuit
     known = ", ".join(circuit.name for circuit in BUILT_IN)
     raise InputError(
