@@ -131,3 +131,8 @@ def test_the_map_shows_the_rooms_that_stand() -> None:
     for package in PACKAGES:
         files = {path.stem for path in package.glob("*.py")} - {"__init__"}
         assert shown[package.name] == rooms(package) | files
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_page_holds_a_placeholder(page: str) -> None:
+    assert not re.search(r"FIGURES_|TODO|FIXME|<!--", (ROOT / page).read_text())
