@@ -82,14 +82,20 @@ class Account:
         return inputs
 
 
-def payments() -> dict[str, dict[str, int]]:
-    """File name -> inputs, in the order of the payments."""
+def history() -> tuple[dict[str, dict[str, int]], dict[str, Account]]:
+    """The payments, file name -> inputs in their order; and the accounts as they stand afterwards."""
     root = empty_root()
     accounts = {name: Account(name, balance, root) for name, balance in OPENING_BALANCES.items()}
-    return {
+    payments = {
         f"{number:02d}-send-{sender}-to-{receiver}.json": accounts[sender].pay(number, accounts[receiver], value)
         for number, (sender, receiver, value) in enumerate(PAYMENTS, start=1)
     }
+    return payments, accounts
+
+
+def payments() -> dict[str, dict[str, int]]:
+    """File name -> inputs, in the order of the payments."""
+    return history()[0]
 
 
 def main() -> None:
