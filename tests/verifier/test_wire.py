@@ -1,5 +1,6 @@
 """Bytes: one value, one encoding; everything else is an error that names the field."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -344,3 +345,46 @@ def test_torsion_added_to_a_point_is_seen() -> None:
         wire.decode_g1(data, "proof.U")
     with pytest.raises(ValueError, match="outside the subgroup"):
         pari.decode_g1(data, "proof.U")
+
+
+# Payloads --------------------------------------------------------------------------------------------------------------------
+
+
+scalars = st.integers(0, FR_MODULUS - 1)
+
+
+@given(scalars, scalars, scalars, scalars, st.binary(min_size=128, max_size=128))
+def test_payloads_survive_their_256_bytes(a: int, com_new: int, rho: int, root_rho: int, proof: bytes) -> None:
+    payload = wire.Payload(a, com_new, rho, root_rho, proof)
+    data = wire.encode_payload(payload)
+    assert len(data) == 256
+    assert wire.decode_payload(data) == payload
+
+
+@pytest.mark.parametrize(("name", "at"), [("A", 0), ("com_new", 32), ("rho", 64), ("root_rho", 96)])
+@pytest.mark.parametrize("value", [FR_MODULUS, 2**256 - 1])
+def test_a_payload_has_one_form(name: str, at: int, value: int) -> None:
+    data = bytearray(256)
+    data[at : at + 32] = value.to_bytes(32, "little")
+    with pytest.raises(WireError, match=rf"^payload\.{name}: not below r"):
+        wire.decode_payload(bytes(data))
+    with pytest.raises(InputError, match=rf"^payload\.{name}"):
+        wire.encode_payload(replace(wire.decode_payload(bytes(256)), **{name: value}))
+
+
+@pytest.mark.parametrize("length", [0, 128, 255, 257, 512])
+def test_a_payload_has_one_length(length: int) -> None:
+    with pytest.raises(WireError, match="expected 256"):
+        wire.decode_payload(bytes(length))
+    with pytest.raises(WireError, match="expected 128"):
+        wire.encode_payload(wire.Payload(1, 2, 3, 4, bytes(length + 1)))
+
+
+def test_payloads_back_to_back_are_rows() -> None:
+    payloads = [wire.Payload(i, 2, 3, 4, bytes([i]) * 128) for i in range(3)]
+    rows = wire.payload_rows(b"".join(map(wire.encode_payload, payloads)))
+    assert rows.shape == (3, 256)
+    assert [wire.decode_payload(row.tobytes()) for row in rows] == payloads
+    assert wire.payload_rows(b"").shape == (0, 256)
+    with pytest.raises(WireError, match="no whole number"):
+        wire.payload_rows(bytes(300))

@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     from .batch import verify_batch as verify_batch
     from .curve import G1 as G1
     from .curve import G2 as G2
+    from .wire import Payload as Payload
     from .wire import Proof as Proof
     from .wire import VerifyingKey as VerifyingKey
+    from .wire import decode_payload as decode_payload
     from .wire import decode_proof as decode_proof
     from .wire import decode_verifying_key as decode_verifying_key
+    from .wire import encode_payload as encode_payload
     from .wire import encode_proof as encode_proof
     from .wire import encode_verifying_key as encode_verifying_key
 
@@ -33,10 +36,13 @@ _ROOMS = {
     "batch": ("BadProof", "Verdict", "verify", "verify_batch"),
     "curve": ("G1", "G2"),
     "wire": (
+        "Payload",
         "Proof",
         "VerifyingKey",
+        "decode_payload",
         "decode_proof",
         "decode_verifying_key",
+        "encode_payload",
         "encode_proof",
         "encode_verifying_key",
     ),

@@ -52,6 +52,7 @@ SCALAR_BYTES = 32  # an integer below r < 2^255, little-endian
 G1_BYTES = 48  # compressed: x, 381 bits, and three flags
 G2_BYTES = 96
 PROOF_BYTES = 128  # T | U | v = 2 G1_BYTES + SCALAR_BYTES
+PAYLOAD_BYTES = 256  # A | com_new | rho | root_rho | proof = 4 SCALAR_BYTES + PROOF_BYTES
 DIGEST_BYTES = 32  # BLAKE3
 CONTEXT_BYTES = 32  # the caller's binding of a proof
 CHALLENGE_BYTES = 64  # reduced modulo r: within 2^-257 of uniform

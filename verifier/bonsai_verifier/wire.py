@@ -3,6 +3,7 @@
 Scalar          32 bytes little-endian, below r
 Point           48 (G1) or 96 (G2) bytes, the compressed ZCash form; on the curve, in the subgroup, not infinity
 Proof           T 48 | U 48 | v 32                                                                              128 bytes
+Payload         of one operation: A 32 | com_new 32 | rho 32 | root_rho 32 | proof 128                          256 bytes
 Verifying key   "BONSAIVK" 8 | version 2 | curve 2 | flags 4 | circuit digest 32 | domain size N 4 | number of public inputs 4
                 | [alpha]_1 48 | [tau]_2 96 | [delta]_2 96, integers little-endian                               296 bytes
 """
@@ -35,6 +36,7 @@ from .parameters import (
     FR_MODULUS,
     G1_BYTES,
     G2_BYTES,
+    PAYLOAD_BYTES,
     PROOF_BYTES,
     SCALAR_BYTES,
     TWO_ADICITY,
@@ -42,6 +44,7 @@ from .parameters import (
 from .transcript import blake3
 
 KEY_MAGIC = b"BONSAIVK"
+_PAYLOAD_SCALARS = ("A", "com_new", "rho", "root_rho")
 KEY_VERSION = 1
 CURVE_BLS12_381 = 1
 FLAG_DEVELOPMENT = 1
@@ -171,6 +174,46 @@ def decode_proofs(data: Octets) -> DecodedProofs:
     for i in np.flatnonzero(status[:n] != POINT_OK):
         errors[int(i)] = WireError("proof.T", POINT_ERRORS[int(status[i])])
     return DecodedProofs(np.ascontiguousarray(t_bytes), points[:n], points[n:], v, errors)
+
+
+# Payloads --------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """What one operation sends: the account, its new commitment, the receipt, the root it names; com and fee are the ledger's.
+
+    proof: its 128 bytes as they came, which `verify` decodes.
+    """
+
+    A: int
+    com_new: int
+    rho: int
+    root_rho: int
+    proof: bytes
+
+
+def decode_payload(data: Bytes) -> Payload:
+    """256 bytes -> payload.  Raises WireError, naming payload.A, payload.com_new, payload.rho or payload.root_rho."""
+    octets = exactly(data, PAYLOAD_BYTES, "payload")
+    a, com_new, rho, root_rho = (
+        decode_scalar(octets[i * SCALAR_BYTES : (i + 1) * SCALAR_BYTES], f"payload.{name}")
+        for i, name in enumerate(_PAYLOAD_SCALARS)
+    )
+    return Payload(a, com_new, rho, root_rho, octets[-PROOF_BYTES:])
+
+
+def encode_payload(payload: Payload) -> bytes:
+    """Payload -> 256 bytes.  Raises InputError: a scalar outside [0, r).  WireError: a proof of another length."""
+    scalars = [encode_scalar(getattr(payload, name), f"payload.{name}") for name in _PAYLOAD_SCALARS]
+    return b"".join(scalars) + exactly(payload.proof, PROOF_BYTES, "payload.proof")
+
+
+def payload_rows(data: Bytes) -> Octets:
+    """Payloads back to back -> (n, 256) uint8, not decoded.  Raises WireError: no whole number of them."""
+    if len(data) % PAYLOAD_BYTES:
+        raise WireError("payloads", f"{len(data)} bytes are no whole number of payloads of {PAYLOAD_BYTES}")
+    return np.frombuffer(data, np.uint8).reshape(-1, PAYLOAD_BYTES)
 
 
 # Public inputs ---------------------------------------------------------------------------------------------------------------
