@@ -4,13 +4,18 @@ import json
 import pickle
 import traceback
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from bonsai_circuits.cli.main import run as bonsai
+from bonsai_circuits.errors import KeyRefused, Unsatisfied
 from bonsai_circuits.native.suite import PoseidonSuite
 from bonsai_circuits.pipeline import Circuit
+from bonsai_circuits.prover import pari
 from bonsai_circuits.witness.inputs import format_inputs
 from bonsai_verifier import decode_verifying_key, encode_verifying_key, verify
 from bonsai_verifier.parameters import FR_MODULUS as R
@@ -81,6 +86,32 @@ def test_planted_secrets_are_in_no_repr_pickle_or_traceback(folder: Path) -> Non
         assert_hidden("".join(traceback.format_exception(e)).encode(), "traceback")
     else:
         pytest.fail("a wrong witness was proved")
+
+
+@pytest.mark.parametrize("wrong", ["witness", "key"])
+def test_no_frame_of_the_prover_shows_the_witness(folder: Path, wrong: str) -> None:
+    """A traceback that captures locals: neither the assignment nor its polynomials are in it, as limbs or as numbers."""
+    circuit = Circuit.open(folder / "compiled" / "send-poseidon")
+    key, square = circuit.proving_key(), circuit.square
+    if wrong == "key":
+        points = key.t_points.copy()
+        points[100] = key.u_points[0]
+        key = replace(key, t_points=points)
+
+    def assignment() -> NDArray[np.uint64]:
+        return circuit.witness(INPUTS | ({"com": 5} if wrong == "witness" else {})).square()
+
+    try:
+        pari.prove(key, square, assignment())
+    except (Unsatisfied, KeyRefused) as e:
+        shown = "".join(traceback.TracebackException.from_exception(e, capture_locals=True).format())
+    else:
+        pytest.fail("a wrong proof was made")
+    assert "pari.py" in shown
+    secret = assignment()[6:]
+    for limb in {int(x) for x in secret.ravel() if x > 2**32}:
+        assert str(limb) not in shown
+    assert_hidden(shown.encode(), "traceback with locals")
 
 
 def test_witness_file_is_private(folder: Path) -> None:

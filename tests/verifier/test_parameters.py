@@ -117,4 +117,5 @@ def test_sizes_of_the_wire():
     assert -(-(p.bit_length() + 3) // 8) == P.G1_BYTES
     assert P.G2_BYTES == 2 * P.G1_BYTES
     assert P.PROOF_BYTES == 2 * P.G1_BYTES + P.SCALAR_BYTES == 128
+    assert P.PAYLOAD_BYTES == 4 * P.SCALAR_BYTES + P.PROOF_BYTES == 256
     assert r * 2**256 < 2 ** (8 * P.CHALLENGE_BYTES)
