@@ -95,6 +95,9 @@ def check(
 @click.option("--out", type=_FILE, required=True, help="The proof file to write: 128 bytes.")
 @click.option("--public-out", type=_FILE, help="The public inputs, as JSON.  [default: beside the proof, .public.json]")
 @click.option("--context", default="", help="32 bytes in hexadecimal that the proof is bound to.  [default: zeros]")
+@click.option(
+    "--check-key", is_flag=True, help="Check every element of the proving key first: once for a key from elsewhere."
+)
 @click.option("--timings", is_flag=True, help="Add the seconds of each step.")
 def prove(
     circuit: str,
@@ -107,6 +110,7 @@ def prove(
     out: Path,
     public_out: Path | None,
     context: str,
+    check_key: bool,
     timings: bool,
 ) -> None:
     """Prove that the inputs satisfy CIRCUIT: writes a proof of 128 bytes and its public inputs."""
@@ -120,7 +124,7 @@ def prove(
         found = _witness_of(target, input_file, witness_file)
         progress.done()
         progress.start("proving key")
-        key = target.proving_key()
+        key = target.proving_key(check=check_key)
         progress.done()
         progress.start("proof")
         proof = target.prove(key, found, bound, taken)

@@ -4,12 +4,15 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bonsai_circuits.cli.main import run
+from bonsai_circuits.keys.proving_key import write_proving_key
+from bonsai_circuits.pipeline import Circuit
 
 PAYMENTS = Path(__file__).parents[2] / "examples" / "payments"
 FIRST = PAYMENTS / "01-send-alice-to-bob.json"
@@ -153,6 +156,19 @@ def test_a_folder_that_is_not_there_is_the_users_to_make(bonsai: Any, tmp_path: 
     done = bonsai(command, "--input", FIRST, "--out", tmp_path / "nowhere" / "out.bin")
     assert done.code == 2
     assert "nowhere" in done.err
+
+
+def test_a_key_from_elsewhere_can_be_checked_first(bonsai: Any, compiled: Path, tmp_path: Path) -> None:
+    path = tmp_path / "p.bin"
+    assert bonsai("prove", "--input", FIRST, "--out", path, "--check-key").code == 0
+    circuit = Circuit.open(compiled / "send-poseidon")
+    key = circuit.proving_key()
+    points = key.t_points.copy()
+    points[700] = key.u_points[1]
+    write_proving_key(circuit.folder / "proving.key", replace(key, t_points=points))
+    done = bonsai("prove", "--input", FIRST, "--out", path, "--check-key")
+    assert done.code == 2
+    assert "do not prove with it" in done.err
 
 
 def test_a_key_of_another_setup_is_refused_before_proving(bonsai: Any, compiled: Path, tmp_path: Path) -> None:
