@@ -18,8 +18,8 @@ _HALF, _QUARTER = pow(2, -1, R), pow(4, -1, R)
 def take_bit(c: Builder, leaf: Num, digits: tuple[Digit, Digit, Digit], active: Bit | None) -> tuple[Num, Num]:
     """(leaf before, leaf after): the bit at the position is 0 before and 1 after, and no other bit changes.
 
-    In: digits of 3, 2 and 2 bits, the first `shared`: the position is d0 + 8 d1 + 32 d2; leaf, a scratch value, the bitmap before.  Where
-    `active` is 0 nothing is set, but the bit must be 0 all the same.
+    In: digits of 3, 2 and 2 bits, the first `shared`: the position is d0 + 8 d1 + 32 d2; leaf, the bitmap before, a private
+    input that nothing else reads.  Where `active` is 0 nothing is set, but the bit must be 0 all the same.
     Cost: 128 + 8 booleans, 15 products to select a word, 2^position.
     Sound because the leaf is a sum of 128 booleans, below 2^128 and so not wrapped; the 8 selected flags are booleans, they sum up to the
     word at d1 + 4 d2, both sides are below 2^8, so they are its bits; and the one at d0 is 0.  Hence leaf + 2^position sets that bit alone.
@@ -35,6 +35,7 @@ def take_bit(c: Builder, leaf: Num, digits: tuple[Digit, Digit, Digit], active: 
             selected = _selected_flags(c, words, digits)
             mux(c, [*digits[1].bits, *digits[2].bits], words, _packed(c, selected))
         before = linear(c, [1 << (WORD_BITS * i) for i in range(WORDS)], words)
+        before.must_equal(leaf, "the leaf is below 2^128")
         with c.scope("power of two"):
             return before, before + _power_of_two(c, digits, active)
 

@@ -132,8 +132,8 @@ def _widened(c: Builder, parts: list[Bit]) -> list[Bit]:
 def take_flag(c: Builder, leaf: Num, low: Digit, half: Digit, active: Bit | None) -> tuple[Num, Num]:
     """The nodes over 16 leaves that are flags, before and after the one at low + 8 half was set; it was 0.
 
-    In: digits of 3 bits, `shared`, and of 1; leaf, a scratch value, the flags as one number.  Where `active` is 0 nothing is set, but the
-    flag must be 0 too.  The highest of the FLAG_LEVELS levels is the sum of two points, one for each half of the flags: each is a table.
+    In: digits of 3 bits, `shared`, and of 1; leaf, the flags as one number, a private input that nothing else
+    reads.  Where `active` is 0 nothing is set, but the flag must be 0 too.  The highest of the FLAG_LEVELS levels is the sum of two points, one for each half of the flags: each is a table.
     Cost: 190 rows, 201 in Square R1CS, 7 more with `active`; and the 255 bits of the node after.
     Sound because the flags are 0 or 1, and a half's point is a function of its flags.  The selected f are the half's flags: as bits of the
     same number below 2^8, since f (f + s - 1) = 0, s one-hot at `low`, makes each 0 or 1 and the one at `low` 0 (in Square R1CS
@@ -142,6 +142,7 @@ def take_flag(c: Builder, leaf: Num, low: Digit, half: Digit, active: Bit | None
     flags = [Bit.trusted(c.boolean(leaf, i, f"flag {i}")) for i in range(2 * _HALF_FLAGS)]
     halves = [flags[:_HALF_FLAGS], flags[_HALF_FLAGS:]]
     bytes_ = [linear(c, [1 << i for i in range(_HALF_FLAGS)], part) for part in halves]
+    linear(c, [1, 1 << _HALF_FLAGS], bytes_).must_equal(leaf, "the flags are below 2^16")
     one_hot, (bit,) = low.one_hot(), half.bits
     word = c.scratch(c.hint_select(bit, bytes_[1], bytes_[0], "selected flags"))
     selected = []
@@ -213,7 +214,7 @@ class PedersenTrees:
         return node
 
     def take_nullifier(self, c: Builder, position: Position, active: Bit | None) -> tuple[Num, Num]:
-        leaf = c.advice("nullifier_leaf")
+        leaf = c.secret("nullifier_leaf")
         with c.scope("nullifier tree"):
             if self._wide:
                 low, middle, high, *digits = position.digits

@@ -74,7 +74,7 @@ class PoseidonTrees:
         with c.scope("nullifier tree"):
             if self._wide:
                 low, middle, high, *digits = position.digits
-                old, new = take_bit(c, c.advice("nullifier_leaf"), (low, middle, high), active)
+                old, new = take_bit(c, c.secret("nullifier_leaf"), (low, middle, high), active)
             else:
                 digits = position.digits
                 old, new = c.num(0), active if active is not None else c.num(1)

@@ -30,7 +30,7 @@ def bitmap(gated: bool) -> Compiled:
         position = bits(c, w.position, 7)
         digits = (Digit(c, position[:3], shared=True), Digit(c, position[3:5]), Digit(c, position[5:]))
         active = bits(c, w.active, 1)[0] if gated else None
-        before, after = take_bit(c, c.advice("leaf"), digits, active)
+        before, after = take_bit(c, c.secret("leaf"), digits, active)
         p.before.must_equal(before)
         p.after.must_equal(after)
 
@@ -219,4 +219,4 @@ def test_other_digits_are_refused(widths: tuple[int, ...], shared: bool) -> None
     c = builder("x")
     low, middle, high = (Digit(c, [Bit.trusted(c.public("x"))] * width, shared) for width in widths)
     with pytest.raises(CircuitError, match="3, 2 and 2 bits"):
-        take_bit(c, c.advice("leaf"), (low, middle, high), None)
+        take_bit(c, c.secret("leaf"), (low, middle, high), None)

@@ -41,7 +41,7 @@ def flagging(with_active: bool) -> Compiled:
     def describe(c, p, w):  # type: ignore[no-untyped-def]
         *low, high = bits(c, w.position, FLAG_LEVELS)
         active = bits(c, w.active, 1)[0] if with_active else None
-        before, after = take_flag(c, c.advice("leaf"), Digit(c, low, shared=True), Digit(c, [high]), active)
+        before, after = take_flag(c, c.secret("leaf"), Digit(c, low, shared=True), Digit(c, [high]), active)
         p.before.must_equal(before)
         p.after.must_equal(after)
 
