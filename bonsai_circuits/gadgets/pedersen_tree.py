@@ -133,7 +133,8 @@ def take_flag(c: Builder, leaf: Num, low: Digit, half: Digit, active: Bit | None
     """The nodes over 16 leaves that are flags, before and after the one at low + 8 half was set; it was 0.
 
     In: digits of 3 bits, `shared`, and of 1; leaf, the flags as one number, a private input that nothing else
-    reads.  Where `active` is 0 nothing is set, but the flag must be 0 too.  The highest of the FLAG_LEVELS levels is the sum of two points, one for each half of the flags: each is a table.
+    reads.  Where `active` is 0 nothing is set, but the flag must be 0 too.  The highest of the FLAG_LEVELS levels is the sum of two points,
+    one for each half of the flags: each is a table.
     Cost: 190 rows, 201 in Square R1CS, 7 more with `active`; and the 255 bits of the node after.
     Sound because the flags are 0 or 1, and a half's point is a function of its flags.  The selected f are the half's flags: as bits of the
     same number below 2^8, since f (f + s - 1) = 0, s one-hot at `low`, makes each 0 or 1 and the one at `low` 0 (in Square R1CS
