@@ -185,7 +185,7 @@ class Compiled(_Operations):
     lowered: Lowered = field(repr=False)
 
     @property
-    def rules(self) -> RowRules:  # type: ignore[override]
+    def rules(self) -> RowRules:  # type: ignore[override]  # an attribute there, made when needed here
         return RowRules.of(self.lowered)
 
 
@@ -269,15 +269,15 @@ class Circuit(_Operations):
         return cls(folder, _about(folder))
 
     @cached_property
-    def traced(self) -> R1CS:  # type: ignore[override]  # an attribute there, read when needed here
+    def traced(self) -> R1CS:  # type: ignore[override]  # an attribute there, made when needed here
         return open_r1cs(self._whole("traced"))
 
     @cached_property
-    def r1cs(self) -> R1CS:  # type: ignore[override]
+    def r1cs(self) -> R1CS:  # type: ignore[override]  # an attribute there, made when needed here
         return open_r1cs(self._whole("r1cs"))
 
     @cached_property
-    def square(self) -> SquareR1CS:  # type: ignore[override]
+    def square(self) -> SquareR1CS:  # type: ignore[override]  # an attribute there, made when needed here
         """Raises CircuitMismatch: the square system is not the one that the circuit's digest names."""
         square = open_square(self._whole("square"))
         self._require_digest(str(self.folder / FILES["square"]), circuit_digest(square))
@@ -288,11 +288,11 @@ class Circuit(_Operations):
         return square
 
     @cached_property
-    def rules(self) -> RowRules:  # type: ignore[override]
+    def rules(self) -> RowRules:  # type: ignore[override]  # an attribute there, made when needed here
         return open_rules(self.folder / FILES["lowering"], self.square.n_rows)
 
     @cached_property
-    def tape(self) -> Tape:  # type: ignore[override]
+    def tape(self) -> Tape:  # type: ignore[override]  # an attribute there, made when needed here
         """Raises CircuitMismatch: the tape was compiled for another system."""
         tape = open_tape(self._whole("tape"))
         self._require_digest(str(self.folder / FILES["tape"]), tape.circuit_digest)
