@@ -64,7 +64,9 @@ _SYNTHESIS_ROOMS = ("dsl", "gadgets", "lowering", "native", "r1cs", "relations",
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a circuit is: its names and the digest of its square system; sources names the code that built it."""
+    """What a circuit is: its names and the digest of its square system; sources names the code that built it, meanings says what
+    inputs are, where the relation does.
+    """
 
     name: str
     relation: str
@@ -73,6 +75,7 @@ class About:
     public: tuple[str, ...]
     digest: bytes
     sources: str
+    meanings: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -83,6 +86,7 @@ class About:
             "public": list(self.public),
             "digest": self.digest.hex(),
             "sources": self.sources,
+            "meanings": dict(self.meanings),
         }
 
     @classmethod
@@ -97,8 +101,9 @@ class About:
                 public=tuple(map(str, value["public"])),
                 digest=bytes.fromhex(value["digest"]),
                 sources=str(value["sources"]),
+                meanings={str(name): str(text) for name, text in value["meanings"].items()},
             )
-        except (KeyError, TypeError, ValueError) as e:
+        except (AttributeError, KeyError, TypeError, ValueError) as e:
             raise FileDamaged(str(path), "does not describe a circuit; compile it again") from e
 
 
@@ -205,7 +210,7 @@ def _build(trace: Trace, name: str, relation: str, hash_name: str, tree: str) ->
     check_lowering(squared.system, lowered)
     digest = circuit_digest(lowered.system)
     return Compiled(
-        about=About(name, relation, hash_name, tree, trace.public, digest, source_digest()),
+        about=About(name, relation, hash_name, tree, trace.public, digest, source_digest(), trace.meanings),
         traced=traced_system(trace),
         r1cs=eliminated.system,
         square=lowered.system,

@@ -1,4 +1,4 @@
-"""Writes examples/payments: six payments between three accounts, as input files of the send relation; those over Pedersen in a folder below.
+"""Writes examples/payments: six payments between three accounts, as input files of the send relation; over Pedersen in a folder below.
 
     python examples/make_payments.py
 
