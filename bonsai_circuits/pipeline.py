@@ -11,9 +11,11 @@ circuit = Circuit.open(Path("compiled/card"))       the same calls, each part ma
 circuit.make_development_keys()
 """
 
+import gc
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -199,9 +201,22 @@ def build(circuit: Trace | BuiltIn) -> Compiled:
 
     Raises CircuitError: a description that cannot be built.
     """
-    if isinstance(circuit, Trace):
-        return _build(circuit, circuit.name, circuit.name, NO_HASH, NO_TREE)
-    return _build(circuit.trace(), circuit.name, circuit.relation, circuit.hash, circuit.tree)
+    with _no_collection():
+        if isinstance(circuit, Trace):
+            return _build(circuit, circuit.name, circuit.name, NO_HASH, NO_TREE)
+        return _build(circuit.trace(), circuit.name, circuit.relation, circuit.hash, circuit.tree)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Without the collector of cycles: a description is millions of small dictionaries and no cycle, and looking for some costs a third."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _build(trace: Trace, name: str, relation: str, hash_name: str, tree: str) -> Compiled:
