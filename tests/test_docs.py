@@ -37,10 +37,10 @@ DOCS = ROOT / "docs"
 
 # Code ------------------------------------------------------------------------------------------------------------------------
 #
-# A page runs from top to bottom in one working copy: Python blocks in one namespace, every line `bonsai ...` and `python -m
-# bonsai_verifier ...` of the other blocks through the entry of that command line.  The text block behind a block is what it prints: "..." in it stands for anything, a
-# line number of a file of the toolkit for any number.  A line that ends in `# exit code 1` is to fail that way.  A line `make`
-# stands for what `make` leaves in compiled/.
+# A page runs from top to bottom in one working copy: Python blocks in one namespace, every line `bonsai ...` or `python -m
+# bonsai_verifier ...` of the other blocks through the entry of that command line.  The text block behind a block is what it
+# prints: "..." in it stands for anything, a line number of a file of the toolkit for any number.  A line that ends in
+# `# exit code 1` is to fail that way.  A line `make` stands for what `make` leaves in compiled/.
 
 PAGES = ("README.md", "docs/tutorial.md", "docs/tools.md", "verifier/README.md")
 MADE_BY_MAKE = ("bonsai compile send --no-circom", "bonsai setup send")
