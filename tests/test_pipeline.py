@@ -1,5 +1,6 @@
 """The arrows and the folder: nothing of another circuit, of other sources, of a damaged file is used."""
 
+import gc
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -7,7 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bonsai_circuits import Circuit, CircuitMismatch, FileDamaged, InputError, KeyRefused, build, relation, write
+from bonsai_circuits import (
+    Circuit,
+    CircuitError,
+    CircuitMismatch,
+    FileDamaged,
+    InputError,
+    KeyRefused,
+    build,
+    relation,
+    write,
+)
 from bonsai_circuits.keys.consistency import check_proving_key
 from bonsai_circuits.keys.proving_key import write_proving_key
 from bonsai_circuits.pipeline import FILES, PROVING_KEY, is_current
@@ -42,6 +53,26 @@ def test_a_circuit_works_in_memory_and_in_its_folder(folder: Path) -> None:
         assert w.public() == {"x": 27}
         assert circuit.failures(w) == []
         assert verify(key.verifying_key, [27], circuit.prove(key, w))
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_building_leaves_the_collector_as_it_was(enabled: bool) -> None:
+    (gc.enable if enabled else gc.disable)()
+    try:
+        build(cube.trace("cube"))
+        assert gc.isenabled() == enabled
+        with pytest.raises(CircuitError):
+            build(replace(cube.trace("cube"), rows=(), equations=()))
+        assert gc.isenabled() == enabled
+    finally:
+        gc.enable()
+
+
+def test_what_the_relation_says_of_its_inputs_is_kept(tmp_path: Path) -> None:
+    said = replace(cube, meanings={"x": "the cube"})
+    write(tmp_path, build(said.trace("cube")))
+    assert Circuit.open(tmp_path).about.meanings == {"x": "the cube"}
+    assert build(said.trace("cube")).about.digest == CUBE.about.digest
 
 
 def test_a_key_of_another_circuit_is_refused() -> None:

@@ -44,7 +44,7 @@ def _relations(path: Path) -> dict[str, Relation]:
         spec.loader.exec_module(module)
     except BonsaiError:
         raise
-    except Exception as e:
+    except (Exception, SystemExit) as e:
         raise InputError(str(path), f"cannot be run: {type(e).__name__}: {e}") from e
     finally:
         sys.path.pop(0)

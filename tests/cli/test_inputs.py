@@ -127,6 +127,10 @@ def test_what_is_no_relation_is_named(bonsai: Callable[..., Run], mine: Path, na
 def test_a_file_that_is_missing_or_fails_is_named(bonsai: Callable[..., Run], mine: Path) -> None:
     done = bonsai(f"{mine.with_name('none.py')}:mine")
     assert (done.code, "there is no such file" in done.err) == (2, True)
-    mine.write_text("import nothing_of_this_name\n")
-    done = bonsai(f"{mine}:mine")
-    assert (done.code, "cannot be run: ModuleNotFoundError" in done.err) == (2, True)
+    for text, error in (
+        ("import nothing_of_this_name\n", "ModuleNotFoundError"),
+        ("raise SystemExit(0)\n", "SystemExit"),
+    ):
+        mine.write_text(text)
+        done = bonsai(f"{mine}:mine")
+        assert (done.code, f"cannot be run: {error}" in done.err) == (2, True)
