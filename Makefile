@@ -12,7 +12,7 @@ PAYMENTS = examples/payments
 PROOFS = compiled/send-poseidon/proofs
 STOP = sh -c 'echo "make: $$0" >&2; exit 1'
 
-.PHONY: all setup compile keys count prove verify demo test lint bench clean distclean help
+.PHONY: all setup compile keys count prove verify demo test lint bench bench-circuits clean distclean help
 
 all: demo
 
@@ -77,6 +77,9 @@ lint: .venv/.installed ## check style, types and the layers of the rooms
 bench: setup ## measure side by side with peers; BENCH_ARGS adds options
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
+bench-circuits: setup ## measure synthesis, witness, keys and proof of the ten built-in circuits; minutes
+	$(BIN)/python -m benchmarks circuits
+
 clean: ## remove what was compiled, but not what was installed
 	test ! -d compiled || find compiled -mindepth 1 -maxdepth 1 ! -name LOCK.json -exec rm -rf {} +
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist verifier/build verifier/dist
@@ -85,4 +88,4 @@ distclean: clean ## remove what was installed too
 	rm -rf .venv node_modules *.egg-info verifier/*.egg-info
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' Makefile

@@ -44,13 +44,31 @@ def machine() -> dict[str, str]:
     return {"cpu": model, "system": f"{platform.system()} {platform.machine()}", "python": platform.python_version()}
 
 
-def report(name: str, figures: Mapping[str, Any], details: Mapping[str, Any]) -> None:
-    """Prints the figures and writes benchmarks/out/<name>.json."""
+def report(
+    name: str,
+    figures: Mapping[str, Any],
+    details: Mapping[str, Any],
+    rows: Mapping[str, Mapping[str, float]] | None = None,
+) -> None:
+    """Prints the figures and writes benchmarks/out/<name>.json.  rows: {row: {column: figure}}, one table."""
     value = {"machine": machine(), "figures": dict(figures), "details": dict(details)}
+    if rows:
+        value["rows"] = {row: dict(columns) for row, columns in rows.items()}
     OUT.mkdir(exist_ok=True)
     path = OUT / f"{name}.json"
     path.write_text(json.dumps(value, indent=2) + "\n")
     print(f"{name} on {value['machine']['cpu']}, one core")
+    for line in _table(rows or {}):
+        print(f"  {line}")
     for key, figure in {**figures, **details}.items():
-        print(f"  {key:32} {figure:.4g}" if isinstance(figure, float) else f"  {key:32} {figure}")
+        print(f"  {key:40} {figure:.4g}" if isinstance(figure, float) else f"  {key:40} {figure}")
     print(f"  written to {path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}")
+
+
+def _table(rows: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Lines of columns, flush right; the columns are those of the first row."""
+    columns = list(next(iter(rows.values()), {}))
+    first = max(map(len, rows), default=0)
+    titles = "  ".join([" " * first, *columns])
+    lines = ["  ".join([row.ljust(first), *(f"{rows[row][c]:{len(c)}.4g}" for c in columns)]) for row in rows]
+    return [titles, *lines] if rows else []

@@ -11,9 +11,11 @@ circuit = Circuit.open(Path("compiled/card"))       the same calls, each part ma
 circuit.make_development_keys()
 """
 
+import gc
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -64,7 +66,9 @@ _SYNTHESIS_ROOMS = ("dsl", "gadgets", "lowering", "native", "r1cs", "relations",
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a circuit is: its names and the digest of its square system; sources names the code that built it."""
+    """What a circuit is: its names and the digest of its square system; sources names the code that built it, meanings says what
+    inputs are, where the relation does.
+    """
 
     name: str
     relation: str
@@ -73,6 +77,7 @@ class About:
     public: tuple[str, ...]
     digest: bytes
     sources: str
+    meanings: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -83,6 +88,7 @@ class About:
             "public": list(self.public),
             "digest": self.digest.hex(),
             "sources": self.sources,
+            "meanings": dict(self.meanings),
         }
 
     @classmethod
@@ -97,8 +103,9 @@ class About:
                 public=tuple(map(str, value["public"])),
                 digest=bytes.fromhex(value["digest"]),
                 sources=str(value["sources"]),
+                meanings={str(name): str(text) for name, text in value["meanings"].items()},
             )
-        except (KeyError, TypeError, ValueError) as e:
+        except (AttributeError, KeyError, TypeError, ValueError) as e:
             raise FileDamaged(str(path), "does not describe a circuit; compile it again") from e
 
 
@@ -194,9 +201,22 @@ def build(circuit: Trace | BuiltIn) -> Compiled:
 
     Raises CircuitError: a description that cannot be built.
     """
-    if isinstance(circuit, Trace):
-        return _build(circuit, circuit.name, circuit.name, NO_HASH, NO_TREE)
-    return _build(circuit.trace(), circuit.name, circuit.relation, circuit.hash, circuit.tree)
+    with _no_collection():
+        if isinstance(circuit, Trace):
+            return _build(circuit, circuit.name, circuit.name, NO_HASH, NO_TREE)
+        return _build(circuit.trace(), circuit.name, circuit.relation, circuit.hash, circuit.tree)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Without the collector of cycles: a description is millions of small dictionaries and no cycle, and looking for some costs a third."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _build(trace: Trace, name: str, relation: str, hash_name: str, tree: str) -> Compiled:
@@ -205,7 +225,7 @@ def _build(trace: Trace, name: str, relation: str, hash_name: str, tree: str) ->
     check_lowering(squared.system, lowered)
     digest = circuit_digest(lowered.system)
     return Compiled(
-        about=About(name, relation, hash_name, tree, trace.public, digest, source_digest()),
+        about=About(name, relation, hash_name, tree, trace.public, digest, source_digest(), trace.meanings),
         traced=traced_system(trace),
         r1cs=eliminated.system,
         square=lowered.system,

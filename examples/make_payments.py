@@ -1,4 +1,4 @@
-"""Writes examples/payments: six payments between three accounts, as input files of the send relation.
+"""Writes examples/payments: six payments between three accounts, as input files of the send relation; over Pedersen in a folder below.
 
     python examples/make_payments.py
 
@@ -8,8 +8,11 @@ identifiers and blindings from secret randomness, fresh for every attempt.
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from bonsai_circuits.artifacts.atomic import write_atomic
+from bonsai_circuits.native import jubjub
+from bonsai_circuits.native.pedersen import BITMAP_TAG, QUATERNARY_TAG, PedersenSuite, binary_node, quaternary_node
 from bonsai_circuits.native.poseidon import merkle_tag, poseidon
 from bonsai_circuits.native.suite import PoseidonSuite
 from bonsai_circuits.witness.inputs import format_inputs
@@ -29,20 +32,50 @@ PAYMENTS = (
     ("alice", "bob", 0),  # a payment of nothing hides that nothing was paid
 )
 
-suite = PoseidonSuite()
+
+class Suite(Protocol):
+    """The two commitments of a hash."""
+
+    def account(self, balance: int, root: int, blinding: int) -> int: ...
+
+    def receipt(self, value: int, sender: int, receiver: int, blinding: int) -> int: ...
 
 
-def field_element(*words: object) -> int:
-    """An element of Fr that depends on the label and the words alone."""
-    return int.from_bytes(derive_key(LABEL, repr(words).encode(), 64), "little") % FR_MODULUS
+@dataclass(frozen=True)
+class Hash:
+    """A hash: its commitments, the bound of a blinding, and the root of a nullifier tree of the wide shape without a nullifier."""
+
+    suite: Suite
+    blindings: int
+    empty_root: int
 
 
-def empty_root() -> int:
-    """The root of a nullifier tree without a nullifier: 11 levels of 8 children over leaves of 128 positions."""
+def empty_poseidon() -> int:
+    """11 levels of 8 children over leaves of 128 positions."""
     node = 0
     for _ in range(11):
         node = poseidon([node] * 8, merkle_tag(8))
     return node
+
+
+def empty_pedersen() -> int:
+    """A level of two children over leaves of 128 positions, and 16 levels of four."""
+    node = binary_node(BITMAP_TAG, 0, 0)
+    for level in range(16):
+        node = quaternary_node(QUATERNARY_TAG + level, [node] * 4)
+    return node
+
+
+def hashes() -> dict[str, Hash]:
+    return {
+        "poseidon": Hash(PoseidonSuite(), FR_MODULUS, empty_poseidon()),
+        "pedersen": Hash(PedersenSuite(), jubjub.ORDER, empty_pedersen()),
+    }
+
+
+def element(bound: int, *words: object) -> int:
+    """A number below the bound that depends on the label and the words alone."""
+    return int.from_bytes(derive_key(LABEL, repr(words).encode(), 64), "little") % bound
 
 
 @dataclass
@@ -51,19 +84,24 @@ class Account:
 
     name: str
     balance: int
-    root: int
+    hash: Hash
+    root: int = field(init=False)
     identifier: int = field(init=False)
     blinding: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.identifier = field_element(self.name, "identifier")
-        self.blinding = field_element(self.name, "blinding", 0)
+        self.root = self.hash.empty_root
+        self.identifier = element(FR_MODULUS, self.name, "identifier")
+        self.blinding = self.fresh("blinding", 0)
+
+    def fresh(self, what: str, number: int) -> int:
+        """A blinding for one thing of one operation."""
+        return element(self.hash.blindings, self.name, what, number)
 
     def pay(self, number: int, receiver: "Account", value: int) -> dict[str, int]:
         """The inputs of one payment; the account moves on to its new commitment."""
-        blinding = field_element(self.name, "blinding", number)
-        receipt_blinding = field_element(self.name, "receipt", number)
-        change = self.balance - value - FEE
+        blinding, receipt_blinding = self.fresh("blinding", number), self.fresh("receipt", number)
+        change, suite = self.balance - value - FEE, self.hash.suite
         inputs = {
             "A": self.identifier,
             "com": suite.account(self.balance, self.root, self.blinding),
@@ -82,10 +120,9 @@ class Account:
         return inputs
 
 
-def history() -> tuple[dict[str, dict[str, int]], dict[str, Account]]:
+def history(of: Hash) -> tuple[dict[str, dict[str, int]], dict[str, Account]]:
     """The payments, file name -> inputs in their order; and the accounts as they stand afterwards."""
-    root = empty_root()
-    accounts = {name: Account(name, balance, root) for name, balance in OPENING_BALANCES.items()}
+    accounts = {name: Account(name, balance, of) for name, balance in OPENING_BALANCES.items()}
     payments = {
         f"{number:02d}-send-{sender}-to-{receiver}.json": accounts[sender].pay(number, accounts[receiver], value)
         for number, (sender, receiver, value) in enumerate(PAYMENTS, start=1)
@@ -94,15 +131,18 @@ def history() -> tuple[dict[str, dict[str, int]], dict[str, Account]]:
 
 
 def payments() -> dict[str, dict[str, int]]:
-    """File name -> inputs, in the order of the payments."""
-    return history()[0]
+    """File below the folder -> inputs, in the order of the payments."""
+    of = hashes()
+    pedersen = {f"pedersen/{name}": inputs for name, inputs in history(of["pedersen"])[0].items()}
+    return history(of["poseidon"])[0] | pedersen
 
 
 def main() -> None:
-    FOLDER.mkdir(exist_ok=True)
     for name, inputs in payments().items():
-        write_atomic(FOLDER / name, format_inputs(inputs).encode())
-        print(FOLDER / name)
+        path = FOLDER / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(path, format_inputs(inputs).encode())
+        print(path)
 
 
 if __name__ == "__main__":

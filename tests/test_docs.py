@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import bonsai_circuits.errors
+import bonsai_verifier.__main__
 import bonsai_verifier.errors
 from bonsai_circuits.cli.console import exit_code
 from bonsai_circuits.cli.main import run as bonsai
@@ -36,15 +37,15 @@ DOCS = ROOT / "docs"
 
 # Code ------------------------------------------------------------------------------------------------------------------------
 #
-# A page runs from top to bottom in one working copy: Python blocks in one namespace, every line `bonsai ...` of the other blocks
-# through the entry of the command line.  The text block behind a block is what it prints: "..." in it stands for anything, a
-# line number of a file of the toolkit for any number.  A line that ends in `# exit code 1` is to fail that way.  A line `make`
-# stands for what `make` leaves in compiled/.
+# A page runs from top to bottom in one working copy: Python blocks in one namespace, every line `bonsai ...` or `python -m
+# bonsai_verifier ...` of the other blocks through the entry of that command line.  The text block behind a block is what it
+# prints: "..." in it stands for anything, a line number of a file of the toolkit for any number.  A line that ends in
+# `# exit code 1` is to fail that way.  A line `make` stands for what `make` leaves in compiled/.
 
-RUNNABLE = [page for page in (ROOT / "README.md", DOCS / "tutorial.md", DOCS / "tools.md") if page.is_file()]
+PAGES = ("README.md", "docs/tutorial.md", "docs/tools.md", "verifier/README.md")
 MADE_BY_MAKE = ("bonsai compile send --no-circom", "bonsai setup send")
 
-_COMMAND = re.compile(r"\s*(?:\$ )?(?:\.venv/bin/)?(bonsai .*)")
+_COMMAND = re.compile(r"\s*(?:\$ )?(?:\.venv/bin/)?(bonsai .*|python -m bonsai_verifier .*)")
 _EXIT_CODE = re.compile(r"#.*\bexit code (\d+)")
 
 
@@ -75,10 +76,13 @@ def blocks(page: str) -> list[Block]:
 
 def run_command(line: str) -> None:
     """One command line, stated exit code and all; a word with * stands for the files that match."""
-    words = shlex.split(line, comments=True)[1:]
+    program, *words = shlex.split(line, comments=True)
+    if program == "python":  # -m bonsai_verifier
+        words = words[2:]
     expanded = [match for word in words for match in (sorted(map(str, Path().glob(word))) if "*" in word else [word])]
     stated = _EXIT_CODE.search(line)
-    assert bonsai(expanded) == int(stated[1] if stated else 0), line
+    command = bonsai_verifier.__main__.main if program == "python" else bonsai
+    assert command(expanded) == int(stated[1] if stated else 0), line
 
 
 def run_block(block: Block, script: str, first_line: int, namespace: dict[str, Any]) -> None:
@@ -99,11 +103,12 @@ def as_pattern(text: str) -> str:
     return re.sub(r"(bonsai_circuits/[\w/]+\\\.py:)\d+", r"\1\\d+", pattern)
 
 
-@pytest.mark.parametrize("page", RUNNABLE, ids=lambda page: page.name)
-def test_a_page_runs_and_prints_what_it_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_runs_and_prints_what_it_says(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("BONSAI_COMPILED", raising=False)
+    page = ROOT / name
     script, lines, namespace = f"{page.stem.lower()}.py", 0, {"__name__": "__main__"}
     found = blocks(page.read_text())
     for block, following in zip(found, [*found[1:], None], strict=True):

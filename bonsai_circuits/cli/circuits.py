@@ -43,7 +43,8 @@ def compile_command(
             raise InputError("circuit", f"{folder} is compiled already; name a built-in circuit to compile it anew")
         chosen = (found,)
     done, locked = [], (read_lock(compiled) or {}) if update_lock else {}
-    with steps(len(chosen) + sum(circom and has_program(one.name) for one in chosen)) as progress:
+    n_steps = len(chosen) + sum(circom and has_program(one.name) for one in chosen)
+    with steps(n_steps, lines=True) as progress:
         for one in chosen:
             folder = compiled / one.name
             progress.start(f"{one.name}: rows, lowering, tape")

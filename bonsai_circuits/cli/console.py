@@ -18,9 +18,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from bonsai_verifier.kernels.cache import cache_root, compilations
 
 from ..errors import BonsaiError, ToolFailed, ToolMissing, Unsatisfied
+from ..r1cs.diagnose import HIDDEN
 
 EXIT_FAILED, EXIT_MALFORMED, EXIT_INTERNAL, EXIT_TOOL_MISSING, EXIT_INTERRUPTED = 1, 2, 3, 4, 130
 
+VALUES_HIDDEN = "values are hidden because they may be secret"
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _stderr = Console(stderr=True, highlight=False)
 
@@ -65,6 +67,8 @@ def fail(error: BaseException, as_json: bool) -> int:
         field = error.field if isinstance(error, BonsaiError) else ""
         print_json({"ok": False, "error": {"type": type(error).__name__, "field": field, "message": text}})
     say(f"error: {text}", "red")
+    if isinstance(error, Unsatisfied) and HIDDEN in text:
+        say(f"{VALUES_HIDDEN}; `bonsai check --show-values` prints them")
     return code
 
 
@@ -82,23 +86,31 @@ def result(value: Any, text: str, as_json: bool) -> None:
 
 
 class Steps:
-    """A progress bar that counts steps; silent where stderr is not a terminal."""
+    """A progress bar that counts steps; where stderr is not a terminal, silent, or with `lines` a line for each step of several."""
 
-    def __init__(self, progress: Progress, total: int) -> None:
+    def __init__(self, progress: Progress, total: int, lines: bool) -> None:
         self._progress = progress
         self._task = progress.add_task("", total=total)
+        self._total, self._done = total, 0
+        self._lines = lines and total > 1 and not _stderr.is_terminal
 
     def start(self, what: str) -> None:
         """Names the step that begins now."""
         self._progress.update(self._task, description=what)
+        if self._lines:
+            say(f"[{self._done + 1}/{self._total}] {what}")
 
     def done(self, n: int = 1) -> None:
+        self._done += n
         self._progress.advance(self._task, n)
 
 
 @contextmanager
-def steps(total: int) -> Iterator[Steps]:
-    """Progress over `total` steps on stderr; says afterwards if kernels had to be compiled."""
+def steps(total: int, lines: bool = False) -> Iterator[Steps]:
+    """Progress over `total` steps on stderr; says afterwards if kernels had to be compiled.
+
+    lines: of a command that may take minutes, also into a pipe or a log.
+    """
     before, began = compilations().compiled, time.perf_counter()
     columns = (
         SpinnerColumn(),
@@ -108,7 +120,7 @@ def steps(total: int) -> Iterator[Steps]:
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=_stderr, transient=True, disable=not _stderr.is_terminal) as progress:
-        yield Steps(progress, total)
+        yield Steps(progress, total, lines)
     if (compiled := compilations().compiled - before) and _stderr.is_terminal:
         seconds = time.perf_counter() - began
         say(

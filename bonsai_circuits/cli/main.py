@@ -26,6 +26,7 @@ def bonsai() -> None:
 
 for command in (
     circuits.compile_command,
+    reports.inputs,
     reports.count,
     reports.profile,
     reports.lint_command,
@@ -35,6 +36,7 @@ for command in (
     proving.prove,
     verifying.verify,
     verifying.batch_verify,
+    verifying.export_records,
 ):
     bonsai.add_command(command)
 

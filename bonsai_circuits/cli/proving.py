@@ -13,7 +13,7 @@ from ..interop.wtns_file import read_wtns, write_wtns
 from ..pipeline import Circuit
 from ..witness.inputs import format_inputs, read_inputs
 from ..witness.runner import Witness
-from .console import EXIT_FAILED, result, say, steps
+from .console import EXIT_FAILED, VALUES_HIDDEN, result, say, steps
 from .options import circuit_options, open_circuit
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -81,7 +81,7 @@ def check(
         for f in failed:
             say(f.report(show_values))
         if not show_values:
-            say("values are hidden because they may be secret; --show-values prints them")
+            say(f"{VALUES_HIDDEN}; --show-values prints them")
     else:
         result(None, f"{target.about.name}: every row holds", as_json)
     if failed:

@@ -1,4 +1,4 @@
-"""bonsai count, bonsai profile, bonsai lint."""
+"""bonsai inputs, bonsai count, bonsai profile, bonsai lint."""
 
 from dataclasses import asdict
 from itertools import groupby
@@ -14,16 +14,38 @@ from ..errors import InputError
 from ..pipeline import Circuit
 from ..relations.builtin import BUILT_IN
 from ..report.count import count_table, published, rule_table
+from ..report.inputs import inputs_of, inputs_table
 from ..report.lint import Check, Lint, lint, parse_allowances
 from ..report.profile import profile_html
 from ..report.tree import by_scope, scope_table
 from ..witness.inputs import read_inputs
 from .console import EXIT_FAILED, result, say, steps
-from .options import circuit_options, open_circuit
+from .options import built_in_or_folder, circuit_options, open_circuit
+from .sources import described, is_source
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _SHOWN_FINDINGS = 20  # as text; --json has them all
 _SHOWN_DEPTH = 2  # levels of scopes that a page of text has room for
+
+
+@click.command()
+@circuit_options()
+def inputs(circuit: str, hash_name: str, tree: str, compiled: Path, as_json: bool) -> None:
+    """List the inputs of CIRCUIT, compiled or not: names, shapes, public or private.  CIRCUIT may be mine.py:relation as well."""
+    if is_source(circuit):
+        name, found = circuit, inputs_of(described(circuit))
+    else:
+        one, folder = built_in_or_folder(circuit, hash_name, tree, compiled)
+        with steps(1) as progress:
+            progress.start("inputs")
+            if one is None or folder.is_dir():
+                target = Circuit.open(folder)
+                name, found = target.about.name, inputs_of(target)
+            else:
+                name, found = one.name, inputs_of(one.trace())
+            progress.done()
+    value = {"circuit": name, "inputs": [asdict(one) for one in found]}
+    result(value, inputs_table(found), as_json)
 
 
 @click.command()
@@ -49,6 +71,8 @@ def count(
         if not folders:
             raise InputError("compiled", f"no built-in circuit is compiled in {compiled}; run `bonsai compile`")
         circuits = [Circuit.open(folder) for folder in folders]
+    if depth is not None and not by_gadget:
+        say("note: --depth is for the tree that --by-gadget prints; without that it changes nothing")
     counts = [{**one.counts(), "published": published(one.about.relation, one.about.hash)} for one in circuits]
     tables = [count_table(counts)]
     for one, value in zip(circuits, counts, strict=True):

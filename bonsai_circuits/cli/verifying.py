@@ -1,4 +1,4 @@
-"""bonsai verify, bonsai batch-verify."""
+"""bonsai verify, bonsai batch-verify, bonsai export-records."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,15 +8,16 @@ import click
 
 from bonsai_verifier import verify as verify_proof
 from bonsai_verifier import verify_batch
-from bonsai_verifier.parameters import PROOF_BYTES
+from bonsai_verifier.parameters import PROOF_BYTES, SCALAR_BYTES
 from bonsai_verifier.wire import VerifyingKey
 
+from ..artifacts.atomic import write_atomic
 from ..errors import BonsaiError, InputError
 from ..pipeline import VERIFYING_KEY, Circuit, read_verifying_key
 from ..witness.inputs import read_inputs
 from .console import EXIT_FAILED, result, steps
 from .options import circuit_options, open_circuit
-from .proving import parse_context, public_path
+from .proving import parse_context, public_path, require_distinct
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 F = TypeVar("F", bound=Callable[..., Any])
@@ -104,6 +105,47 @@ def batch_verify(
     result({"valid": not bad, "n": len(proofs), "bad": bad, "circuit": target.about.name}, "\n".join(lines), as_json)
     if bad:
         raise click.exceptions.Exit(EXIT_FAILED)
+
+
+@click.command("export-records")
+@circuit_options()
+@click.argument("proofs", type=_FILE, nargs=-1, required=True)
+@click.option("--out", type=_FILE, required=True, help="The file of records to write.")
+def export_records(
+    circuit: str,
+    hash_name: str,
+    tree: str,
+    compiled: Path,
+    as_json: bool,
+    proofs: tuple[Path, ...],
+    out: Path,
+) -> None:
+    """Write PROOFS of CIRCUIT, each with its .public.json beside it, as the records that `python -m bonsai_verifier` reads.
+
+    A record is the public inputs in the circuit's order, 32 bytes little-endian each, and the 128 bytes of the proof.  Nothing is verified.
+    """
+    target = open_circuit(circuit, hash_name, tree, compiled)
+    require_distinct(out, *dict.fromkeys([*proofs, *map(public_path, proofs)]))
+    records = [_record(_public(target, public_path(proof)), proof) for proof in proofs]
+    write_atomic(out, b"".join(records))
+    value = {
+        "out": str(out),
+        "n": len(records),
+        "record_bytes": len(records[0]),
+        "public": list(target.about.public),
+        "circuit": target.about.name,
+    }
+    noun = "record" if len(records) == 1 else "records"
+    result(value, f"{out}: {len(records)} {noun} of {len(records[0])} bytes", as_json)
+
+
+def _record(public: list[int], proof: Path) -> bytes:
+    """Raises InputError: a file that is no proof by its length."""
+    data = _read(proof)
+    if len(data) != PROOF_BYTES:
+        found = f"{len(data)} bytes" if len(data) < PROOF_BYTES else "more"
+        raise InputError(str(proof), f"expected the {PROOF_BYTES} bytes of a proof, found {found}")
+    return b"".join([*(x.to_bytes(SCALAR_BYTES, "little") for x in public), data])
 
 
 def _key(target: Circuit, key: Path | None, allow_development: bool) -> VerifyingKey:

@@ -1,6 +1,7 @@
 """What a circuit description leaves behind: wires, rows, linear equations, and the instructions that compute each wire."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
 from ..r1cs.linear import Terms
@@ -91,7 +92,8 @@ class Trace:
 
     Wire 0 is the constant one, wires 1 .. len(public) the public inputs, the rest private in order of creation.
     `secret` maps the name of each private input to its wire; every other private wire is the target of one instruction.
-    Wires in `scratch` serve to compute others and stand in no row.
+    Wires in `scratch` serve to compute others and stand in no row.  meanings: what an input is, by its name without indices, where the
+    relation says so.
     """
 
     name: str
@@ -102,3 +104,10 @@ class Trace:
     instructions: tuple[Instruction, ...]
     rows: tuple[Row, ...]
     equations: tuple[Equation, ...]
+    meanings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def computed(self) -> frozenset[str]:
+        """Public inputs whose values may be left out, since the circuit computes them."""
+        wires = {i.wire for i in self.instructions if i.op is Op.DEFAULT}
+        return frozenset(name for wire, name in enumerate(self.public, start=1) if wire in wires)

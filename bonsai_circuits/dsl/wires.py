@@ -4,8 +4,8 @@
 """
 
 import operator
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Union
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Union
 
 from bonsai_verifier.parameters import FR_MODULUS as R
 
@@ -14,6 +14,32 @@ from ..r1cs.linear import Terms, added, combined, constant, is_constant, scaled
 
 if TYPE_CHECKING:
     from .builder import Builder
+
+
+def _refused(symbol: str, advice: str) -> Callable[..., Any]:
+    """What Python calls for an operation that wires do not have: an error that names the one to use."""
+
+    def refuse(*_: object) -> Any:
+        raise CircuitError(symbol, advice)
+
+    return refuse
+
+
+_NO_VALUE = "wires have no value while a circuit is described"
+_COMPARE = (
+    f"{_NO_VALUE}; gadgets.in_range(c, y - x, n) states x <= y for numbers below 2^n, 0 <= x < 2^n is in_range(c, x, n)"
+)
+_DIVIDE = (
+    "x / k for a number k is x * pow(k, -1, FR_MODULUS), no row; by a wire: q = c.hint_quotient(x, y, label), held by "
+    "c.must_be_product(q, y, x, label)"
+)
+_REMAINDER = (
+    "wires are field elements and have no remainder; gadgets.bits(c, x, n) gives the bits of x, and sums of them are quotient and "
+    "remainder by a power of 2"
+)
+_POWER = "each product is a row, so write it out: c.square(x, label), x * y, c.fifth_power(x, label)"
+_LOGIC = "for bits: gadgets.both(c, a, b) is a and b, a + b - both is a or b, 1 - a is not a"
+_SHIFT = "to the left: x * 2**n, no row; to the right: gadgets.bits(c, x, n), and the sum of the upper ones"
 
 
 class Num:
@@ -66,12 +92,25 @@ class Num:
         return other.terms
 
     def __eq__(self, other: object) -> bool:
-        raise CircuitError("==", "wires have no value while a circuit is described; state an equation with must_equal")
+        raise CircuitError("==", f"{_NO_VALUE}; state an equation with must_equal")
 
     __hash__ = None  # type: ignore[assignment]  # equality is refused, so no hash
 
     def __bool__(self) -> bool:
-        raise CircuitError("if", "wires have no value while a circuit is described; use a selection gadget")
+        raise CircuitError("if", f"{_NO_VALUE}; use a selection gadget: gadgets.mux(c, [bit], [otherwise, then], out)")
+
+    __lt__ = __gt__ = __le__ = __ge__ = _refused("<", _COMPARE)
+    __pow__ = __rpow__ = _refused("**", _POWER)
+    __truediv__ = __rtruediv__ = _refused("/", _DIVIDE)
+    __floordiv__ = __rfloordiv__ = _refused("//", _REMAINDER)
+    __mod__ = __rmod__ = __divmod__ = __rdivmod__ = _refused("%", _REMAINDER)
+    __and__ = __rand__ = _refused("&", _LOGIC)
+    __or__ = __ror__ = _refused("|", _LOGIC)
+    __xor__ = __rxor__ = _refused("^", _LOGIC)
+    __invert__ = _refused("~", _LOGIC)
+    __lshift__ = __rlshift__ = _refused("<<", _SHIFT)
+    __rshift__ = __rrshift__ = _refused(">>", _SHIFT)
+    __int__ = __index__ = __float__ = _refused("int", f"{_NO_VALUE}; a number that the description needs is no input")
 
     def __repr__(self) -> str:
         return f"Num({len(self.terms)} terms)"

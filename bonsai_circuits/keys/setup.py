@@ -33,6 +33,7 @@ from .domain import Domain, smallest_domain
 from .proving_key import N_MASKS, ProvingKey
 
 R = FR_MODULUS
+_DRAWS = 8
 Randbelow: TypeAlias = Callable[[int], int]
 
 
@@ -51,7 +52,7 @@ def development_setup(square: SquareR1CS, circuit_digest: bytes, *, rng: Randbel
     In: circuit_digest, 32 bytes, goes into the verifying key.  rng(n), uniform in [0, n), is for reproducible tests alone: a key from a
     known source of randomness proves nothing.
     Cost: n_private + 4 N + 8 multiples of one point.
-    Raises CircuitError: the system is not outlined, or too large.
+    Raises CircuitError: the system is not outlined, or too large.  InputError: a random source that repeats itself.
     """
     if len(circuit_digest) != DIGEST_BYTES:
         raise InputError("circuit_digest", f"expected {DIGEST_BYTES} bytes, got {len(circuit_digest)}")
@@ -114,11 +115,13 @@ def _require_well_formed(name: str, matrix: SparseRows, square: SquareR1CS) -> N
 
 
 def _draw(domain: Domain, rng: Randbelow) -> _Trapdoors:
-    while True:
+    """Raises InputError: _DRAWS times values that chance brings once in 2^230, so the source is none."""
+    for _ in range(_DRAWS):
         secrets = [1 + rng(R - 1) for _ in range(3)]
         alpha, tau, delta = secrets
         if len({*secrets, 1, R - 1}) == len(secrets) + 2 and not domain.contains(tau):
             return _Trapdoors(alpha, tau, delta)
+    raise InputError("trapdoors", "the random source repeats itself: no key was made; replace it")
 
 
 def _make_key(square: SquareR1CS, circuit_digest: bytes, domain: Domain, secret: _Trapdoors) -> ProvingKey:

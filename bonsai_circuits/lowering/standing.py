@@ -39,11 +39,12 @@ def ratio(x: Terms, y: Terms) -> int:
     """The k with x = k y, or 0 if there is none (or x and y are zero)."""
     if x == y:
         return int(bool(x))
-    if len(x) != len(y):
+    if x.keys() != y.keys():
         return 0
     wires = iter(y)
     first = next(wires)
-    if first not in x:
-        return 0
-    k = x[first] * pow(y[first], -1, R) % R
-    return k if all(x.get(w, 0) == k * y[w] % R for w in wires) else 0
+    x_0, y_0 = x[first], y[first]
+    for w in wires:  # x / y is the same at all wires; the inverse, dear, is left for when it is
+        if (x[w] * y_0 - x_0 * y[w]) % R:
+            return 0
+    return x_0 * pow(y_0, -1, R) % R

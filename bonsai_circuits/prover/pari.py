@@ -22,7 +22,7 @@ from bonsai_verifier.batch import verify
 from bonsai_verifier.curve import encode_g1_many, g1_sum
 from bonsai_verifier.field import Octets, Words, fr_from_ints, fr_is_canonical, fr_mul, fr_sub, fr_to_canonical
 from bonsai_verifier.parameters import CONTEXT_BYTES, FR_MODULUS, SCALAR_BYTES
-from bonsai_verifier.transcript import challenge
+from bonsai_verifier.transcript import challenge, derive_key
 
 from ..errors import CircuitMismatch, InputError, KeyRefused, Unsatisfied, WireError
 from ..kernels.sparse import first_row_not_square, sparse_rows
@@ -33,6 +33,9 @@ from ..r1cs.system import SparseRows, SquareR1CS
 from .polynomial import add, divide_linear, scale, times_line, times_vanishing
 
 R = FR_MODULUS
+MASKS_CONTEXT = "bonsai-circuits 2026-11-30 masked Pari masks v1"
+_WIDE_BYTES = 64  # reduced modulo r: below 2^-256 from uniform
+_COUNT_BYTES = 4
 Timings: TypeAlias = dict[str, float]
 
 
@@ -55,13 +58,14 @@ def prove(
     *,
     timings: Timings | None = None,
 ) -> bytes:
-    """The 128 bytes T | U | v that prove the assignment's public inputs, with masks drawn for this proof alone.
+    """The 128 bytes T | U | v that prove the assignment's public inputs, with masks made for this proof alone.
 
     In: assignment (n_wires, 4) in Montgomery form, z_0 = 1, copied first; context, 32 bytes that the proof is bound to.  timings receives
     the seconds of "rows", "polynomials", "T", "U" and "verify".
     No proof is handed out that does not verify: under a wrong key it would be false, and tell of the witness what the masks should hide.
     Not constant time: see SECURITY.md.
-    Raises Unsatisfied: a row fails.  InputError: a wrong shape or value.  CircuitMismatch: the key is for another system.
+    Raises Unsatisfied: a row fails.  InputError: a wrong shape or value, a random source that repeats itself.  CircuitMismatch: the key
+    is for another system.
     """
     require_outlined(square)
     assignment = np.array(assignment, order="C")
@@ -84,9 +88,11 @@ def _prove(key: ProvingKey, square: SquareR1CS, assignment: Words, context: byte
             raise Unsatisfied(f"row {failed}", "the assignment does not satisfy it: <A, z>^2 is not <B, z>")
     with _timed(timings, "polynomials"):
         witness = _interpolate(domain, key, assignment, a_values, b_values)
-    proof = None
+    proof, attempt = None, 0
+    bound = key.verifying_key.digest + context + assignment.tobytes()
     while proof is None:
-        proof = _attempt(key, domain, witness, public_inputs, context, timings)
+        masks = fresh_masks(attempt.to_bytes(_COUNT_BYTES, "little") + bound)
+        proof, attempt = _attempt(key, domain, witness, masks, public_inputs, context, timings), attempt + 1
     with _timed(timings, "verify"):
         if not _verifies(key, public_inputs, proof, context):
             raise KeyRefused(
@@ -95,19 +101,37 @@ def _prove(key: ProvingKey, square: SquareR1CS, assignment: Words, context: byte
     return proof
 
 
+def fresh_masks(bound: bytes) -> tuple[int, int]:
+    """s0, s1: drawn, plus a hash of `bound`, which is everything that the proof is of: witness, context, key, number of the attempt.
+
+    If the source is uniform, so are the masks, exactly: what is added does not depend on what was drawn.  If it repeats itself, as that
+    of a machine which was cloned or set back does, proofs of different witnesses or contexts still have different masks, secret as the
+    witness's blindings are.  Nothing is drawn again because of its value (docs/protocol.md, section 9).
+    Raises InputError: two values that are thrown away are equal, so the source starts afresh at every call.
+    """
+    if randbelow(R) == randbelow(R):
+        raise InputError("masks", "the random source repeats itself: nothing was proved; replace it")
+    hedge = derive_key(MASKS_CONTEXT, bound, 2 * _WIDE_BYTES)
+    s0, s1 = (
+        (randbelow(R) + int.from_bytes(half, "little")) % R for half in (hedge[:_WIDE_BYTES], hedge[_WIDE_BYTES:])
+    )
+    return s0, s1
+
+
 def _attempt(
     key: ProvingKey,
     domain: Domain,
     witness: _Witness,
+    masks: tuple[int, int],
     public_inputs: Octets,
     context: bytes,
     timings: Timings | None,
 ) -> bytes | None:
-    """Steps 1 to 6 with fresh masks; None if the challenge lies in H or a point is infinite: start again, output nothing."""
+    """Steps 1 to 6 with these masks; None if the challenge lies in H or a point is infinite: start again, output nothing."""
     n = domain.size
     with _timed(timings, "polynomials"):
         # 1. a'(X) = a_w(X) + m(X) Z(X), m = s0 + s1 X
-        s0, s1 = randbelow(R), randbelow(R)
+        s0, s1 = masks
         m = fr_from_ints([s0, s1])
         a_masked = add(witness.a_w, times_vanishing(m, n))
         # 2. q(X) = h(X) + 2 a(X) m(X) + m(X)^2 Z(X),   p(X) = b(X) + q(X) Z(X) = (a'(X) + x_A(X))^2

@@ -14,6 +14,7 @@ from ..kernels.sparse import sparse_rows
 from .linear import ONE
 from .system import R1CS, SparseRows, SquareR1CS
 
+HIDDEN = "(hidden)"  # in place of a value
 _SHOWN_TERMS = 4
 _SHOWN_DIGITS = 20  # of a coefficient
 
@@ -37,7 +38,7 @@ class FailedRow:
 
     def report(self, show_values: bool = False) -> str:
         """Several lines for a person; values only if asked for, since they may be secret."""
-        left_value, right_value = map(_signed, self.values) if show_values else ("(hidden)", "(hidden)")
+        left_value, right_value = map(_signed, self.values) if show_values else (HIDDEN, HIDDEN)
         lines = [
             f"{self.scope}: {self.label} (row {self.row})",
             f"  written at  {self.where}"

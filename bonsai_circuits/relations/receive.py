@@ -5,10 +5,11 @@ from ..dsl.circuit import Public, Secret, relation
 from ..gadgets.range import bits, in_range
 from ..gadgets.suite import HashSuite
 from ..gadgets.trees import POSITION_BITS, Trees
+from .meanings import MEANINGS
 from .send import AMOUNT_BITS
 
 
-@relation(public=("A", "com", "com_new", "root_rho", "fee"))
+@relation(public=("A", "com", "com_new", "root_rho", "fee"), meanings=MEANINGS)
 def receive(c: Builder, suite: HashSuite, trees: Trees, p: Public, w: Secret) -> None:
     """Claim the receipt of v from sen at position pid: the account A gains v - fee, and its nullifier tree takes pid.
 

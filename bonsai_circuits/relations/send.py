@@ -4,11 +4,12 @@ from ..dsl.builder import Builder
 from ..dsl.circuit import Public, Secret, relation
 from ..gadgets.range import in_range
 from ..gadgets.suite import HashSuite
+from .meanings import MEANINGS
 
 AMOUNT_BITS = 64
 
 
-@relation(public=("A", "com", "com_new", "rho", "fee"))
+@relation(public=("A", "com", "com_new", "rho", "fee"), meanings=MEANINGS)
 def send(c: Builder, suite: HashSuite, p: Public, w: Secret) -> None:
     """Spend v to rec: the account A loses v + fee, the receipt carries v.
 

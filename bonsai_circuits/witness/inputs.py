@@ -1,6 +1,7 @@
 """Input files: a JSON object of names and integers, read exactly or refused."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from ..errors import InputError
 
 MAX_BYTES = 2**24  # an input file is a few hundred short numbers
 _MAX_DIGITS = 78  # 2^256 has 78 decimal digits
+_ELEMENT = re.compile(r"[^\[\]]+(\[(0|[1-9][0-9]{0,8})\]){1,8}")
 
 
 def read_inputs(path: Path) -> dict[str, int]:
@@ -58,20 +60,57 @@ def select_inputs(values: Mapping[str, int], required: Iterable[str], optional: 
 
     Raises InputError: a missing or unknown name; the message shows the expected shape.
     """
-    required, optional = tuple(required), tuple(optional)
-    shape = f"expected {{{', '.join(required)}}}" + (
-        f" and, if you like, {{{', '.join(optional)}}}" if optional else ""
-    )
-    for name in required:
-        if name not in values:
-            raise InputError(name, f"this input is missing; {shape}")
-    for name in values:
-        if name not in required and name not in optional:
-            raise InputError(name, f"there is no such input; {shape}")
+    required, optional = dict.fromkeys(required), dict.fromkeys(optional)
+    if missing := [name for name in required if name not in values]:
+        raise InputError(collapsed(missing)[0], f"this input is missing; {_shape(required, optional)}")
+    if unknown := [name for name in values if name not in required and name not in optional]:
+        raise InputError(collapsed(unknown)[0], f"there is no such input; {_shape(required, optional)}")
     for name, value in values.items():
         if type(value) is not int or not 0 <= value < FR_MODULUS:
             raise InputError(name, "expected an integer in [0, r), r the order of the scalar field of BLS12-381")
     return dict(values)
+
+
+def _shape(required: Iterable[str], optional: Iterable[str]) -> str:
+    shape = f"expected {{{', '.join(collapsed(required))}}}"
+    return shape + (f" and, if you like, {{{', '.join(collapsed(optional))}}}" if optional else "")
+
+
+def collapsed(names: Iterable[str]) -> list[str]:
+    """The names with the elements of an array as ranges: path[0][0], .., path[3][6] are path[0..3][0..6].  In order of first appearance."""
+    trees: dict[str, dict[int, Any]] = {}
+    for name in names:
+        base, *indices = _split(str(name))
+        node = trees.setdefault(base, {})
+        for i in indices:
+            node = node.setdefault(int(i), {})
+    return [base + suffix for base, tree in trees.items() for suffix in _ranges(tree)]
+
+
+def base_name(name: str) -> str:
+    """The name of the array that an input is an element of; its own name if it is none."""
+    return _split(name)[0]
+
+
+def _split(name: str) -> list[str]:
+    """path[2][0] -> path, 2, 0; a name of another form is itself."""
+    if not _ELEMENT.fullmatch(name):
+        return [name]
+    return name.replace("]", "").split("[")
+
+
+def _ranges(tree: Mapping[int, Any]) -> list[str]:
+    """Indices of an array as ranges, neighbours with the same indices below them together."""
+    if not tree:
+        return [""]
+    runs: list[tuple[int, int, list[str]]] = []
+    for i in sorted(tree):
+        below = _ranges(tree[i])
+        if runs and runs[-1][1] == i - 1 and runs[-1][2] == below:
+            runs[-1] = (runs[-1][0], i, below)
+        else:
+            runs.append((i, i, below))
+    return [f"[{a}{f'..{b}' if b > a else ''}]{suffix}" for a, b, below in runs for suffix in below]
 
 
 def format_inputs(values: Mapping[str, int]) -> str:

@@ -13,6 +13,8 @@ import pytest
 from bonsai_circuits.cli.main import run
 from bonsai_circuits.keys.proving_key import write_proving_key
 from bonsai_circuits.pipeline import Circuit
+from bonsai_circuits.relations.builtin import BUILT_IN
+from bonsai_verifier.__main__ import main as verify_records
 
 PAYMENTS = Path(__file__).parents[2] / "examples" / "payments"
 FIRST = PAYMENTS / "01-send-alice-to-bob.json"
@@ -158,6 +160,53 @@ def test_a_folder_that_is_not_there_is_the_users_to_make(bonsai: Any, tmp_path: 
     assert "nowhere" in done.err
 
 
+def test_exported_records_are_what_the_verifier_alone_reads(
+    bonsai: Any, compiled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proofs = []
+    for i, payment in enumerate(sorted(PAYMENTS.glob("*send*.json"))[:3]):
+        proofs.append(tmp_path / f"{i}.bin")
+        assert bonsai("prove", "--input", payment, "--out", proofs[-1]).code == 0
+    records = tmp_path / "send.records"
+    done = bonsai("export-records", *proofs, "--out", records, "--json")
+    names = ["A", "com", "com_new", "rho", "fee"]
+    assert done.json == {
+        "out": str(records),
+        "n": 3,
+        "record_bytes": 288,
+        "public": names,
+        "circuit": "send-poseidon",
+    }
+    expected = b""
+    for proof in proofs:
+        public = json.loads(proof.with_name(proof.name + ".public.json").read_text())
+        expected += b"".join(int(public[name]).to_bytes(32, "little") for name in names) + proof.read_bytes()
+    assert records.read_bytes() == expected
+    key = str(compiled / "send-poseidon" / "verifying.key")
+    assert verify_records([key, str(records), "--allow-development"]) == 0
+    assert "3 of 3 valid" in capsys.readouterr().out
+    fee_of_the_second = 288 + 4 * 32
+    changed_fee = bytes([expected[fee_of_the_second] ^ 1])
+    records.write_bytes(expected[:fee_of_the_second] + changed_fee + expected[fee_of_the_second + 1 :])
+    assert verify_records([key, str(records), "--allow-development"]) == 1
+    assert f"{records}[1]: " in capsys.readouterr().out
+
+
+def test_records_are_made_of_proofs_and_over_none_of_them(bonsai: Any, proof: Path, tmp_path: Path) -> None:
+    out = tmp_path / "records"
+    assert bonsai("export-records", proof, "--out", proof).code == 2
+    assert bonsai("export-records", proof, "--out", proof.with_name(proof.name + ".public.json")).code == 2
+    assert bonsai("export-records", proof, proof, "--out", out).code == 0  # the same one twice is two records
+    assert out.stat().st_size == 2 * 288
+    for data in (proof.read_bytes()[:-1], proof.read_bytes() + b"x", b""):
+        short = tmp_path / "short.bin"
+        short.write_bytes(data)
+        shutil.copy(proof.with_name(proof.name + ".public.json"), tmp_path / "short.bin.public.json")
+        done = bonsai("export-records", short, "--out", tmp_path / "none")
+        assert (done.code, "expected the 128 bytes of a proof" in done.err) == (2, True)
+        assert not (tmp_path / "none").exists()
+
+
 def test_a_key_from_elsewhere_can_be_checked_first(bonsai: Any, compiled: Path, tmp_path: Path) -> None:
     path = tmp_path / "p.bin"
     assert bonsai("prove", "--input", FIRST, "--out", path, "--check-key").code == 0
@@ -206,6 +255,7 @@ def test_an_unsatisfied_witness_is_not_proved(bonsai: Any, tmp_path: Path) -> No
     assert done.code == 1
     assert "v is below 2^64" in done.err
     assert "bonsai_circuits/relations/send.py:" in done.err
+    assert "values are hidden because they may be secret; `bonsai check --show-values` prints them" in done.err
     assert not out.exists()
 
 
@@ -311,6 +361,17 @@ def test_compiling_again_changes_nothing(capsys: pytest.CaptureFixture[str], com
     forced = Run(capsys, "compile", *CIRCUIT, "--compiled", compiled, "--no-circom", "--force")
     assert forced.code == 0
     assert {file.name: file.read_bytes() for file in (compiled / "send-poseidon").iterdir()} == before
+
+
+def test_compiling_several_says_into_a_pipe_how_far_it_is(
+    capsys: pytest.CaptureFixture[str], compiled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bonsai_circuits.cli.circuits.BUILT_IN", [one for one in BUILT_IN if one.relation == "send"])
+    done = Run(capsys, "compile", "--compiled", compiled, "--no-circom", "--json")
+    steps = ["[1/2] send-poseidon: rows, lowering, tape", "[2/2] send-pedersen: rows, lowering, tape"]
+    assert done.err.splitlines() == steps
+    assert [entry["compiled"] for entry in done.json] == [False, True]
+    assert Run(capsys, "compile", *CIRCUIT, "--compiled", compiled, "--no-circom").err == ""
 
 
 def test_a_circuit_that_differs_from_the_lock_is_refused(capsys: pytest.CaptureFixture[str], compiled: Path) -> None:

@@ -68,6 +68,13 @@ def test_count_as_json_has_all_levels_unless_told_otherwise(bonsai: Callable[...
     assert value["scopes"] == {"name": "send-poseidon", "r1cs": 911, "sr1cs": 1174}
 
 
+def test_count_says_that_a_depth_alone_changes_nothing(bonsai: Callable[..., Run]) -> None:
+    done = bonsai("count", "send", "--depth", 1)
+    assert (done.code, "--by-gadget" in done.err) == (0, True)
+    assert done.out == bonsai("count", "send").out
+    assert bonsai("count", "send", "--depth", 1, "--by-gadget").err == ""
+
+
 def test_count_by_rule_shows_rows_before_and_after(bonsai: Callable[..., Run]) -> None:
     table = bonsai("count", "send", "--by-rule").out.split("\n\n")[1]
     assert [line.split() for line in table.split("\n")[:2]] == [
@@ -154,6 +161,7 @@ def test_lint_needs_an_honest_witness(bonsai: Callable[..., Run], folders: Path,
     wrong.write_text(json.dumps({"x": 16, "a": 3, "b": 5}))
     done = bonsai("lint", folders / "loose", "--input", wrong)
     assert (done.code, "first second = x" in done.err) == (1, True)
+    assert "`bonsai check --show-values` prints them" in done.err
     assert bonsai("lint", folders / "loose").code == 2
 
 

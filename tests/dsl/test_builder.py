@@ -1,4 +1,5 @@
 import inspect
+import re
 
 import pytest
 
@@ -35,6 +36,35 @@ def test_wires_have_no_truth_value_and_no_equality() -> None:
         _ = x == x
     with pytest.raises(CircuitError, match="selection"):
         bool(x)
+
+
+@pytest.mark.parametrize(
+    ("operation", "advice"),
+    [
+        (lambda x: x**2, "c.square"),
+        (lambda x: 2**x, "c.square"),
+        (lambda x: x / 2, "pow(k, -1, FR_MODULUS)"),
+        (lambda x: 1 / x, "c.hint_quotient"),
+        (lambda x: x // 2, "gadgets.bits"),
+        (lambda x: 7 % x, "gadgets.bits"),
+        (lambda x: divmod(x, 2), "gadgets.bits"),
+        (lambda x: x < 5, "gadgets.in_range"),
+        (lambda x: x >= 5, "gadgets.in_range"),
+        (lambda x: sorted([x, x]), "gadgets.in_range"),
+        (lambda x: x & x, "gadgets.both"),
+        (lambda x: ~x, "1 - a"),
+        (lambda x: x << 3, "x * 2**n"),
+        (lambda x: 1 >> x, "gadgets.bits"),
+        (lambda x: x != 1, "must_equal"),
+        (lambda x: not x, "gadgets.mux"),
+        (int, "no value"),
+        (lambda x: [0, 1][x], "no value"),
+        (range, "no value"),
+    ],
+)
+def test_an_operation_that_wires_do_not_have_names_the_one_to_use(operation, advice: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(CircuitError, match=re.escape(advice)):
+        operation(builder("x").public("x"))
 
 
 @pytest.mark.parametrize(

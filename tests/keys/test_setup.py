@@ -151,6 +151,12 @@ def test_trivial_and_equal_trapdoors_are_drawn_again(bad: tuple[int, int, int]) 
     assert encode_verifying_key(again.verifying_key) == encode_verifying_key(good.verifying_key)
 
 
+@pytest.mark.parametrize("value", [0, 5])
+def test_a_source_that_repeats_itself_makes_no_key(value: int) -> None:
+    with pytest.raises(InputError, match="repeats itself"):
+        development_setup(power_system(8)[0], DIGEST, rng=lambda _: value)
+
+
 def test_a_wire_that_no_row_uses_has_an_infinite_element_and_no_other_has() -> None:
     square, _ = power_system(8)
     key = development_setup(replace(square, n_wires=square.n_wires + 1), DIGEST)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from blake3 import blake3
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -95,8 +96,7 @@ def test_proofs_equal_those_of_the_reference_with_equal_masks(
 ) -> None:
     square, z = power_system(n_rows)
     key = development_setup(square, DIGEST, rng=planted(ALPHA, TAU, DELTA))
-    drawn = iter(masks)
-    monkeypatch.setattr(pari, "randbelow", lambda bound: next(drawn) if bound == R else None)
+    monkeypatch.setattr(pari, "fresh_masks", lambda _: masks)
     slow = reference.CurveKey(slow_system(square), n, alpha=ALPHA, tau=TAU, delta=DELTA, circuit_digest=DIGEST)
     assert prove(key, square, fr_from_ints(z), CONTEXT) == slow.prove(z, masks, CONTEXT)
 
@@ -208,7 +208,58 @@ def test_masks_are_drawn_from_the_whole_field_for_every_proof(case: Case, monkey
     monkeypatch.setattr(pari, "randbelow", draw)
     case.prove()
     case.prove()
-    assert asked == [R] * 4
+    assert asked == [R] * 8  # two of four are masks
+
+
+def test_masks_are_what_is_drawn_moved_by_what_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shift by a function of `bound` alone: uniform draws stay uniform."""
+
+    def masks(bound: bytes, *drawn: int) -> tuple[int, int]:
+        draws = iter([1, 2, *drawn])
+        monkeypatch.setattr(pari, "randbelow", lambda _: next(draws))
+        return pari.fresh_masks(bound)
+
+    h0, h1 = masks(b"a", 0, 0)
+    assert h0 != h1
+    for s0, s1 in ((1, 0), (0, 1), (R - 1, R - h1), (ALPHA, TAU)):
+        assert masks(b"a", s0, s1) == ((h0 + s0) % R, (h1 + s1) % R)
+    assert not {h0, h1} & set(masks(b"b", 0, 0))
+    hedge = blake3(b"a", derive_key_context=pari.MASKS_CONTEXT).digest(length=128)
+    assert (h0, h1) == tuple(int.from_bytes(hedge[i : i + 64], "little") % R for i in (0, 64))
+
+
+def test_a_source_set_back_between_two_proofs_repeats_no_mask(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same draws for every proof, as after a snapshot of the machine: another witness or context has other masks."""
+    made: list[tuple[int, int]] = []
+    fresh = pari.fresh_masks
+
+    def recorded(bound: bytes) -> tuple[int, int]:
+        draws = iter(range(10))
+        monkeypatch.setattr(pari, "randbelow", lambda _: next(draws))
+        made.append(fresh(bound))
+        return made[-1]
+
+    monkeypatch.setattr(pari, "fresh_masks", recorded)
+    _, z = power_system(20, 4)
+    case.prove()
+    case.prove(CONTEXT)
+    prove(case.key, case.square, fr_from_ints(z))
+    assert len({mask for masks in made for mask in masks}) == 6
+
+
+def test_every_attempt_at_one_proof_has_masks_of_its_own(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    bounds: list[bytes] = []
+    monkeypatch.setattr(pari, "fresh_masks", lambda bound: (bounds.append(bound), (len(bounds), 1))[1])
+    challenges = iter([1, 1])  # one lies in every domain
+    monkeypatch.setattr(pari, "challenge", lambda *of: next(challenges, None) or challenge(*of))
+    case.prove()
+    assert len(bounds) == len(set(bounds)) == 3
+
+
+def test_a_source_that_starts_afresh_at_every_call_proves_nothing(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pari, "randbelow", lambda _: 5)
+    with pytest.raises(InputError, match="repeats itself"):
+        case.prove()
 
 
 @pytest.mark.parametrize("inside", [0, 1, 7])
@@ -265,8 +316,7 @@ def test_the_proof_without_masks_is_not_what_comes_out(case: Case) -> None:
 
 
 def test_masks_and_witness_are_in_no_traceback(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    masks = iter([TAU, DELTA])
-    monkeypatch.setattr(pari, "randbelow", lambda _: next(masks))
+    monkeypatch.setattr(pari, "fresh_masks", lambda _: (TAU, DELTA))
 
     def fail(*_: object) -> int:
         raise MemoryError("no memory")
