@@ -49,6 +49,9 @@ class Proofs:
     proofs: Octets
     public_inputs: Octets
 
+    def __getitem__(self, rows: slice) -> "Proofs":
+        return Proofs(self.proofs[rows], self.public_inputs[rows])
+
 
 def known_key(circuit_digest: bytes, domain_size: int, n_public: int, rng: np.random.Generator) -> KnownKey:
     """A key of a circuit with this digest and shape; only its verifying half is made."""
