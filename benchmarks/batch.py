@@ -1,8 +1,8 @@
 """The batch verifier beside blst, arkworks and mcl at its three sums, on the same points and in the same run.
 
-Two accountings.  'field+curve', as published: from decoded points to the verdict - challenge, statement, weights, three sums, one product of
-pairings; no decoding, no test of membership.  'wire': from bytes to the verdict, everything checked.  The peers' sums are sum rho T, sum rho U
-and sum (rho r) U with weights rho of 128 bits, and nothing else.
+Two accountings.  'field+curve', as published: from decoded points to the verdict - challenge, statement, weights, three sums, one product
+of pairings; no decoding, no test of membership.  'wire': from bytes to the verdict, everything checked.  The peers' sums are sum rho T,
+sum rho U and sum (rho r) U with weights rho of 128 bits, and nothing else.
 
 The circuit is that of the published figures, 4,096 squarings and one public input (examples/squarings.py); the file of 1,000,000 payloads
 holds proofs of the shape of op over Poseidon.  Proofs are simulated (simulated.py), all different in a batch; in the file they repeat.
@@ -192,13 +192,17 @@ def _threads(batch: Batch) -> dict[str, float]:
     """Wire to verdict of a chunk on one thread and two, and on all cores."""
     with all_cores():
         seconds = medians({str(n): lambda n=n: batch.wire(n) for n in (1, 2, 0)}, 3)
-    return {"threads2_speedup": seconds["1"] / seconds["2"], "chunk_80000_all_cores_us": 1e6 * seconds["0"] / len(batch)}
+    return {
+        "threads2_speedup": seconds["1"] / seconds["2"],
+        "chunk_80000_all_cores_us": 1e6 * seconds["0"] / len(batch),
+    }
 
 
 # Adversaries -----------------------------------------------------------------------------------------------------------------
 
+
 def _hostile(key: KnownKey, batch: Batch, rng: np.random.Generator) -> dict[str, float]:
-    """Seconds of hostile batches over an honest one's, wire to verdict; where proofs are bad, with search_limit=1 as a validator sets it."""
+    """Seconds of hostile batches over an honest one's, wire to verdict, with search_limit=1 as a validator under attack sets it."""
     honest, n = batch.bytes, len(batch)
     equal = replace(honest, proofs=np.repeat(honest.proofs[:1], n, axis=0))
     opposite = replace(honest, proofs=equal.proofs.copy())
