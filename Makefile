@@ -12,7 +12,7 @@ PAYMENTS = examples/payments
 PROOFS = compiled/send-poseidon/proofs
 STOP = sh -c 'echo "make: $$0" >&2; exit 1'
 
-.PHONY: all setup compile keys count prove verify demo test lint bench bench-circuits clean distclean help
+.PHONY: all setup compile keys count prove verify demo test lint bench bench-circuits bench-batch clean distclean help
 
 all: demo
 
@@ -79,6 +79,9 @@ bench: setup ## measure side by side with peers; BENCH_ARGS adds options
 
 bench-circuits: setup ## measure synthesis, witness, keys and proof of the ten built-in circuits; minutes
 	$(BIN)/python -m benchmarks circuits
+
+bench-batch: setup ## measure the batch verifier beside blst, arkworks and mcl; minutes; needs cargo
+	$(BIN)/python -m benchmarks batch
 
 clean: ## remove what was compiled, but not what was installed
 	test ! -d compiled || find compiled -mindepth 1 -maxdepth 1 ! -name LOCK.json -exec rm -rf {} +

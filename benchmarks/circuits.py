@@ -6,7 +6,6 @@ one row through the same calls, so that no figure has the loading of kernels in 
 """
 
 import json
-import resource
 import statistics
 import subprocess
 import sys
@@ -23,12 +22,11 @@ from bonsai_circuits.witness.inputs import read_inputs
 from bonsai_circuits.witness.runner import run
 from bonsai_verifier import verify
 
-from .measure import report
+from .measure import peak_mib, report
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 SHORT_S = 0.25  # of CPU time: calls below this are repeated often
 REPETITIONS = 100, 2  # of a short call, of a long one
-MIB = 2**20
 SYNTHESIS, PROVING = "synthesis", "proving"
 
 
@@ -68,9 +66,9 @@ def _child(step: str, name: str, folder: str) -> dict[str, float]:
 def synthesis(circuit: BuiltIn, folder: Path) -> dict[str, float]:
     """From the description to the files; then the witness, the tape loaded."""
     _warm_up()
-    before = _peak_mib()
+    before = peak_mib()
     taken, _ = _timed(lambda: write(folder, build(circuit)))
-    peak = _peak_mib()
+    peak = peak_mib()
     made, inputs = Circuit.open(folder), example(circuit)
     tape = made.tape
     taken_by_witness, witness = _repeated(lambda: run(tape, inputs))
@@ -100,7 +98,7 @@ def proving(circuit: BuiltIn, folder: Path) -> dict[str, float]:
         "setup_cpu_s": setup[1],
         "prove_s": statistics.median(wall for wall, _ in taken),
         "prove_cpu_s": min(cpu for _, cpu in taken),
-        "proving_mib": _peak_mib(),
+        "proving_mib": peak_mib(),
     }
 
 
@@ -139,12 +137,6 @@ def _repeated(call: Callable[[], Any]) -> tuple[list[tuple[float, float]], Any]:
         seconds, found = _timed(call)
         taken.append(seconds)
     return taken, found
-
-
-def _peak_mib() -> float:
-    """The most memory that this process has held so far."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / MIB if sys.platform == "darwin" else peak / 1024
 
 
 if __name__ == "__main__":

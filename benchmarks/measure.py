@@ -3,13 +3,17 @@
 import json
 import os
 import platform
+import resource
 import statistics
+import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 OUT = Path(__file__).parent / "out"
+_CORES = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
 
 
 def one_core() -> None:
@@ -17,6 +21,20 @@ def one_core() -> None:
     os.environ.update(RAYON_NUM_THREADS="1", NUMBA_NUM_THREADS="1")
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+
+@contextmanager
+def all_cores() -> Iterator[None]:
+    """The cores that this process began with, inside the block."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    now = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, _CORES)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, now)
 
 
 def medians(calls: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
@@ -30,6 +48,12 @@ def medians(calls: Mapping[str, Callable[[], object]], rounds: int) -> dict[str,
             call()
             seconds[name].append(time.perf_counter() - began)
     return {name: statistics.median(values) for name, values in seconds.items()}
+
+
+def peak_mib() -> float:
+    """The most memory that this process has held so far."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 2**20 if sys.platform == "darwin" else peak / 2**10
 
 
 def machine() -> dict[str, str]:
