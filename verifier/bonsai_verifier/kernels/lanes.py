@@ -311,8 +311,13 @@ def square(m: Machine, x: Limbs) -> Writer:
 
 
 def reduce(m: Machine, f: LaneField, t: Limbs) -> Writer:
-    """t / R modulo p, carried.  In: 2n columns, |t_k| < 2^61, of value T in (-R p, R p).  Out: limbs in [0, 2^52) but for the
-    sign of the top one, of value in [T/R, T/R + p + c / 2^(52 (n - 1 - f.folds))), c = 2^-52 mod p.  2 n^2 steps.
+    """`reduced`, carried: limbs in [0, 2^52) but for the sign of the top one."""
+    return carry(m, (yield from reduced(m, f, t)))
+
+
+def reduced(m: Machine, f: LaneField, t: Limbs) -> Writer:
+    """t / R modulo p.  In: 2n columns, |t_k| < 2^61, of value T in (-R p, R p).  Out: loose, of value in
+    [T/R, T/R + p + c / 2^(52 (n - 1 - f.folds))), c = 2^-52 mod p.  2 n^2 steps.
 
     A column t_i leaves in one of two ways.  Folded: t_i 2^(52 i) is t_i c 2^(52 (i + 1)) modulo p; the next column waits for one
     step only, but more is left behind.  Cancelled: k p 2^(52 i) is added, k = -t_i/p mod 2^52; its low half is not multiplied
@@ -338,7 +343,7 @@ def reduce(m: Machine, f: LaneField, t: Limbs) -> Writer:
         for j in range(1, n):
             t[i + j + 1] = m.hi(t[i + j + 1], k, p[j])
         yield
-    return carry(m, t[n:])
+    return t[n:]
 
 
 def multiply(m: Machine, f: LaneField, x: Limbs, y: Limbs) -> Writer:

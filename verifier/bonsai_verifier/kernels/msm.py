@@ -7,12 +7,14 @@ anywhere on the curve.  Variable time in the scalars.
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
+from types import ModuleType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from . import affine, buckets
 from .cache import inner, kernel
+from .cpu import vector
 from .fr import FR_WORDS
 from .g1 import (
     G1_AFFINE_WORDS,
@@ -84,7 +86,7 @@ def g1_sums(
             raise ValueError(f"{len(points[p])} points for {len(scalars[s])} scalars")
     if not sums:
         return []
-    body = affine
+    body = _body()
     lengths = [_bit_lengths(k) for k in scalars]
     c = msm_window([lengths[s] for _, s in sums], body.ROUND_COST)
     n_windows = [_n_windows(int(np.flatnonzero(count).max(initial=0)), c) for count in lengths]
@@ -108,7 +110,7 @@ def g1_sums(
         np.int64,
     )
     idle: list[buckets.Workspace] = []
-    rooms = list(range(first[-1], len(pool), room))[:n_jobs][::-1]  # untouched, they cost addresses and no memory
+    rooms = [first[-1] + i * room for i in reversed(range(n_jobs))]  # untouched, they cost addresses and no memory
 
     def job(start: int) -> Array:
         try:
@@ -122,6 +124,15 @@ def g1_sums(
     planes = np.concatenate(list(run(job, range(0, n_segments, size))))
     ends = list(accumulate(n_windows[s] for _, s in sums))
     return [_joined(part) for part in np.split(planes, ends[:-1])]
+
+
+def _body() -> ModuleType:
+    """The kernels that add points."""
+    if not vector():
+        return affine
+    from . import affine_lanes
+
+    return affine_lanes
 
 
 def _digits(
