@@ -22,8 +22,8 @@ import numpy as np
 from llvmlite import ir
 
 from .cache import inner, kernel
-from .fp import FP_BYTES, FP_WORDS, fp_copy, fp_inv, fp_mul
-from .fp_lanes import FP_BLOCK, FP_LANES, fp8_enter, fp8_leave, fp8_mul, fp8_mul2, fp8_one
+from .fp import FP_BYTES, FP_WORDS
+from .fp_lanes import FP_BLOCK, FP_LANES, fp8_inv, fp8_mul, fp8_mul2, fp8_one
 from .intrinsics import I64, operation
 from .lanes import (
     LANES,
@@ -507,20 +507,7 @@ def _report(infinite, first, cases):
 @inner
 def _invert(total):
     """Both blocks of products to their inverses."""
-    whole, words, before = stack(64), stack(48), stack(48)
-    product, t = stack(6), stack(6)
+    whole, inverse = stack(64), stack(64)
     fp8_mul(whole, total, total + FP_BLOCK)
-    fp8_leave(words, FP_BYTES, whole)
-    fp_copy(product, words)
-    for i in range(1, LANES):
-        fp_copy(before + i * FP_BYTES, product)
-        fp_mul(product, product, words + i * FP_BYTES)
-    fp_inv(product, product)
-    for i in range(LANES - 1, 0, -1):
-        at = i * FP_BYTES
-        fp_mul(t, product, words + at)
-        fp_mul(words + at, product, before + at)
-        fp_copy(product, t)
-    fp_copy(words, product)
-    fp8_enter(whole, words, FP_BYTES)
-    fp8_mul2(total, whole, total + FP_BLOCK, total + FP_BLOCK, whole, total)
+    fp8_inv(inverse, whole)
+    fp8_mul2(total, inverse, total + FP_BLOCK, total + FP_BLOCK, inverse, total)

@@ -17,8 +17,7 @@ The name of a point is 2 row, or 2 row + 1 for its opposite; NONE is no point.  
     B  2 row + sign     of the other, its sign relative to the first
     D  2 row + sign     where A + B goes; the sign that was taken out
     K                   the place where the sum arrives
-Sums lie in *slots*, the rows of the pool from first_slot on.  A pair writes over a slot that it reads, which is its own; two points that are
-no sums take a slot from the stack `free`.
+Sums lie in *slots*, the rows of the pool from first_slot on; `free` is a stack of those that hold none, from index 1 on.
 """
 
 from typing import Any
@@ -68,7 +67,7 @@ class Workspace:
         self.pairs = np.empty((4, capacity), np.int32)
         self.infinite = np.empty(capacity, np.uint8)
         self.waiting = np.empty(n_segments * _places(c), np.int32)
-        self.free = np.empty(self.n_slots + 1, np.int32)
+        self.free = np.empty(self.n_slots + 2, np.int32)
         self.cursor = np.empty(4, np.int64)
         self.scratch = body.scratch()
 
@@ -83,9 +82,9 @@ def plane_sums(body: Any, pool: Any, digits: Any, segments: Any, c: int, work: W
     table = np.column_stack([segments, np.arange(len(segments)) * n_places])
     cursor, waiting, pairs, infinite, free = work.cursor, work.waiting, work.pairs, work.infinite, work.free
     waiting[:] = NONE
-    free[: work.n_slots] = np.arange(work.first_slot, work.first_slot + work.n_slots)[::-1]
+    free[1 : work.n_slots + 1] = np.arange(work.first_slot, work.first_slot + work.n_slots)[::-1]
     cursor[:] = (0, work.n_slots, 0, 0)
-    while n := _stream(cursor, table, digits, waiting, pairs, free, work.first_slot, ROUND):
+    while n := _stream(cursor, table, digits, waiting, pairs, free, ROUND):
         body.add_pairs(pool, pairs, infinite, n, work.scratch)
         _requeue(cursor, waiting, pairs, infinite, free, work.first_slot)
     b = 0
@@ -129,25 +128,24 @@ def write_digits(out, first, end, shifted, c):
 
 
 @kernel
-def _stream(cursor, segments, digits, waiting, pairs, free, first_slot, full):
+def _stream(cursor, segments, digits, waiting, pairs, free, full):
     """Lets points arrive, from where the cursor stands, until the round has `full` pairs or all have arrived.  Out: pairs of the round."""
     n, n_free, s, i = cursor[_N_PAIRS], cursor[_N_FREE], cursor[_SEGMENT], cursor[_POSITION]
+    a, b, d, k = pairs[A], pairs[B], pairs[D], pairs[K]
     while s < len(segments) and n < full:
         first, count, place = segments[s, _FIRST], segments[s, _COUNT], segments[s, _PLACE]
         row = digits[segments[s, _DIGITS]]
         end = min(count, i + full - n)
-        for j in range(i, end):
-            minus_digit = np.int64(row[j])
+        for j in range(i, end):  # without a branch: it would be a coin's
+            minus_digit = np.int64(row[np.uint64(j)])
             key = place + abs(minus_digit)
-            p = (first + j) << 1 | np.int64(minus_digit > 0)
-            q = np.int64(waiting[key])
-            meets = np.int64(q != NONE) & np.int64(minus_digit != 0)  # no branch: it would be a coin's
-            is_sum = np.int64(q >> 1 >= first_slot)
-            to = q if is_sum else np.int64(free[n_free - 1]) << 1 | (q & 1)
-            pairs[A, n], pairs[B, n], pairs[D, n], pairs[K, n] = q & ~1, p ^ (q & 1), to, key
-            waiting[key] = NONE if meets else p
+            p, q = (first + j) << 1 | np.int64(minus_digit > 0), np.int64(waiting[np.uint64(key)])
+            meets = np.int64(q != NONE) & np.int64(minus_digit != 0)
+            to, column = np.int64(free[np.uint64(n_free)]) << 1, np.uint64(n)
+            a[column], b[column], d[column], k[column] = q & ~1, p ^ (q & 1), to | (q & 1), key
+            waiting[np.uint64(key)] = p ^ ((p ^ NONE) & -meets)
             n += meets
-            n_free -= meets & (is_sum ^ 1)
+            n_free -= meets
         i = end
         if i == count:
             waiting[place] = NONE  # where points with digit 0 went
@@ -160,18 +158,19 @@ def _stream(cursor, segments, digits, waiting, pairs, free, first_slot, full):
 def _requeue(cursor, waiting, pairs, infinite, free, first_slot):
     """Lets the sums of the round arrive, but for infinity: the pairs that they form take the place of those that they came from."""
     n, n_free = 0, cursor[_N_FREE]
+    a, b, d, k = pairs[A], pairs[B], pairs[D], pairs[K]
     for i in range(cursor[_N_PAIRS]):
-        old, p, key = np.int64(pairs[A, i]) >> 1, np.int64(pairs[D, i]), pairs[K, i]
-        free[n_free] = old
-        n_free += np.int64(old >= first_slot) & np.int64(old != p >> 1)
-        if infinite[i]:
-            free[n_free] = p >> 1
+        old, p, key = np.int64(a[np.uint64(i)]) >> 1, np.int64(d[np.uint64(i)]), np.uint64(k[np.uint64(i)])
+        free[np.uint64(n_free + 1)] = old
+        n_free += np.int64(old >= first_slot)
+        if infinite[np.uint64(i)]:
             n_free += 1
+            free[np.uint64(n_free)] = p >> 1
             continue
-        q = np.int64(waiting[key])
+        q, column = np.int64(waiting[key]), np.uint64(n)
+        a[column], b[column], d[column], k[column] = q & ~1, p ^ (q & 1), (p & ~1) | (q & 1), key
         meets = np.int64(q != NONE)
-        pairs[A, n], pairs[B, n], pairs[D, n], pairs[K, n] = q & ~1, p ^ (q & 1), (p & ~1) | (q & 1), key
-        waiting[key] = NONE if meets else p
+        waiting[key] = p ^ ((p ^ NONE) & -meets)
         n += meets
     cursor[_N_PAIRS], cursor[_N_FREE] = n, n_free
 
@@ -194,8 +193,8 @@ def _fold(cursor, segments, waiting, pairs, free, c, b):
                 if q == NONE:
                     waiting[plane] = odd
                 else:
-                    n_free -= 1
                     to = np.int64(free[n_free]) << 1 | (q & 1)
+                    n_free -= 1
                     pairs[A, n], pairs[B, n], pairs[D, n], pairs[K, n] = q & ~1, odd ^ (q & 1), to, plane
                     waiting[plane] = NONE
                     n += 1
@@ -204,8 +203,8 @@ def _fold(cursor, segments, waiting, pairs, free, c, b):
             elif even == NONE or odd == NONE:
                 waiting[place + j] = odd if even == NONE else even
             else:
-                n_free -= 1
                 to = np.int64(free[n_free]) << 1 | (even & 1)
+                n_free -= 1
                 pairs[A, n], pairs[B, n], pairs[D, n], pairs[K, n] = even & ~1, odd ^ (even & 1), to, place + j
                 waiting[place + j] = NONE
                 n += 1
