@@ -12,38 +12,29 @@ A single proof is the sum of one, with weight 1.  Source: docs/protocol.md; ePri
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .curve import g1_sum, negate_g1, one_words
-from .field import (
-    Octets,
-    Words,
-    fr_add,
-    fr_from_canonical,
-    fr_from_ints,
-    fr_from_wide,
-    fr_inv,
-    fr_mul,
-    fr_pow,
-    fr_sub,
-    fr_sum,
-    fr_to_canonical,
-)
+from .field import Octets, Words, fr_from_ints
+from .kernels import statement as _kernels
+from .kernels.fr import FR_WORDS
+from .kernels.limbs import WORD_BITS, contiguous_rows, place, rows
 from .pairing import product_is_one
 from .parameters import FR_GENERATOR, FR_MODULUS
 from .transcript import challenge_bytes_many
-from .wire import VerifyingKey, scalar_words
+from .wire import VerifyingKey
 
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """n well-formed proofs with what the equation needs of each, row by row.  T, U affine points of G1; scalars in Montgomery form."""
+    """n well-formed proofs with what the equation needs of each, row by row.  T, U affine points of G1; r, v_p in Montgomery form."""
 
     T: Words  # (n, 12)
     U: Words  # (n, 12)
-    v: Words  # (n, 4)
+    v: Words | Octets  # (n, 4) or (n, 32), canonical
     r: Words  # (n, 4)
     v_p: Words  # (n, 4)
     in_domain: NDArray[np.bool_]  # (n,), r in H: the proof is false, and v_p means nothing
@@ -56,31 +47,42 @@ class Claims:
 
 
 def claims(
-    vk: VerifyingKey, contexts: Octets, public_inputs: Octets, t_bytes: Octets, T: Words, U: Words, v: Words
+    vk: VerifyingKey, contexts: Octets, public_inputs: Octets, t_bytes: Octets, T: Words, U: Words, v: Words | Octets
 ) -> Claims:
     """Steps 4 and 5 of the proof as its verifier repeats them: r, x_A(r), v_p = (v + x_A(r))^2.
 
-    In: contexts (n, 32) or (32,); public_inputs (n, n_public, 32), below r; t_bytes (n, 48), the bytes of T; v (n, 4) canonical.
+    In: contexts (n, 32) or (32,); public_inputs (n, n_public, 32), below r; t_bytes (n, 48), the bytes of T; v (n, 32) bytes or (n, 4)
+    words, below r.  All may be columns of something wider.
     """
-    r = fr_from_wide(challenge_bytes_many(vk.digest, contexts, public_inputs, t_bytes))
-    z_r = fr_sub(fr_pow(r, vk.domain_size), fr_from_ints([1]))  # Z(r) = r^N - 1, zero on H
-    in_domain = np.count_nonzero(z_r, axis=1) == 0
-    v_mont = fr_from_canonical(v)
-    v_plus_x = fr_add(v_mont, x_a(r, z_r, public_inputs, vk.domain_size))
-    return Claims(T, U, v_mont, r, fr_mul(v_plus_x, v_plus_x), in_domain)
+    challenge = challenge_bytes_many(vk.digest, contexts, public_inputs, t_bytes)
+    r, v_p, in_domain = statement(challenge, public_inputs, v, vk.domain_size)
+    return Claims(T, U, v, r, v_p, in_domain)
 
 
-def x_a(r: Words, z_r: Words, public_inputs: Octets, domain_size: int) -> Words:
-    """x_A(r) = sum_j x_j L_j(r) = Z(r)/N sum_j x_j w^j / (r - w^j), x_0 = 1.  One inversion for all proofs and inputs."""
-    n, columns = len(r), public_inputs.shape[1] + 1
-    w = pow(FR_GENERATOR, (FR_MODULUS - 1) // domain_size, FR_MODULUS)
-    w_powers = fr_from_ints(pow(w, j, FR_MODULUS) for j in range(columns))
-    inverses = fr_inv(np.concatenate([fr_sub(r, w_j[None]) for w_j in w_powers])).reshape(columns, n, 4)
-    total = fr_mul(inverses[0], w_powers[:1])
-    for j in range(1, columns):
-        x_j = fr_from_canonical(scalar_words(public_inputs[:, j - 1]))
-        total = fr_add(total, fr_mul(fr_mul(x_j, w_powers[j : j + 1]), inverses[j]))
-    return fr_mul(total, fr_mul(z_r, fr_from_ints([pow(domain_size, -1, FR_MODULUS)])))
+def statement(
+    challenge: Octets, public_inputs: Octets, v: Words | Octets, domain_size: int
+) -> tuple[Words, Words, NDArray[np.bool_]]:
+    """r = challenge mod r, v_p = (v + x_A(r))^2, and whether r is in H.  In: challenge (n, 64), any bytes.
+
+    x_A(r) = sum_j x_j L_j(r) = Z(r)/N sum_j x_j w^j / (r - w^j), x_0 = 1.
+    """
+    n, n_public = public_inputs.shape[:2]
+    wide = rows(np.ascontiguousarray(challenge).view(np.uint64), 2 * FR_WORDS)
+    inputs, v = contiguous_rows(public_inputs), contiguous_rows(v)
+    r, v_p, in_domain = np.empty((n, FR_WORDS), np.uint64), np.empty((n, FR_WORDS), np.uint64), np.empty(n, np.bool_)
+    constants = _constants(domain_size, n_public)
+    _kernels.statement_many(
+        r, v_p, in_domain, wide, place(inputs)[:2], n_public, place(v)[:2], domain_size, constants, _kernels.room()
+    )
+    return r, v_p, in_domain
+
+
+@cache
+def _constants(domain_size: int, n_public: int) -> Words:
+    """What the kernel of `statement` knows of a domain: R, R^2, 1/N, the powers w^j and w^j R."""
+    w, radix = pow(FR_GENERATOR, (FR_MODULUS - 1) // domain_size, FR_MODULUS), 1 << (WORD_BITS * FR_WORDS)
+    powers = [pow(w, j, FR_MODULUS) for j in range(n_public + 1)]
+    return fr_from_ints([radix, radix**2, pow(domain_size, -1, FR_MODULUS), *powers, *(x * radix for x in powers)])
 
 
 def holds(vk: VerifyingKey, c: Claims, weights: Words) -> bool:
@@ -88,14 +90,17 @@ def holds(vk: VerifyingKey, c: Claims, weights: Words) -> bool:
 
     One claim with a weight other than 0: exact.  More with random weights of 128 bits: wrong with probability 2^-128.
     """
-    rho = fr_from_canonical(weights)
     one_1, one_2 = one_words()
     sum_t = g1_sum(c.T, weights)
     sum_u = g1_sum(c.U, weights)
-    minus_v = fr_sub(fr_from_ints([0]), fr_sum(fr_mul(c.v, rho)))
-    minus_v_p = fr_sub(fr_from_ints([0]), fr_sum(fr_mul(c.v_p, rho)))
-    rest = g1_sum(
-        np.concatenate([c.U, vk.alpha.to_words()[None], one_1[None]]),
-        fr_to_canonical(np.concatenate([fr_mul(c.r, rho), minus_v, minus_v_p])),
-    )
+    rest = g1_sum(np.concatenate([c.U, vk.alpha.to_words()[None], one_1[None]]), weighted(c, weights))
     return product_is_one([(sum_t, vk.delta.to_words()), (negate_g1(sum_u[None])[0], vk.tau.to_words()), (rest, one_2)])
+
+
+def weighted(c: Claims, weights: Words) -> Words:
+    """rho_i r_i, then - sum rho_i v_i and - sum rho_i v_p,i: the scalars of U, [alpha] and [1].  Out: (n + 2, 4) canonical."""
+    out = np.empty((len(c) + 2, FR_WORDS), np.uint64)
+    v = contiguous_rows(c.v)
+    r, v_p, rho = (rows(a, FR_WORDS) for a in (c.r, c.v_p, weights))
+    _kernels.weigh_many(out, rho, r, place(v)[:2], v_p)
+    return out

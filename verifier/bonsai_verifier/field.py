@@ -12,15 +12,17 @@ from numpy.typing import NDArray
 
 from .kernels.fp import FP_WORDS, fp_from_mont_many, fp_to_mont_many
 from .kernels.fr import (
+    FR_BYTES,
     FR_WORDS,
     fr_add_many,
+    fr_below_many,
     fr_from_mont_many,
     fr_inv_many,
     fr_mul_many,
     fr_sub_many,
     fr_to_mont_many,
 )
-from .kernels.limbs import WORD_BITS, WORD_BYTES, rows
+from .kernels.limbs import WORD_BITS, WORD_BYTES, contiguous_rows, place, rows
 from .parameters import FP_MODULUS, FR_MODULUS
 
 Words: TypeAlias = NDArray[np.uint64]
@@ -143,10 +145,13 @@ def fr_from_wide(data: Octets) -> Words:
 
 def fr_is_canonical(a: Words) -> NDArray[np.bool_]:
     """Which rows of (n, 4) are below r as plain integers."""
-    below = np.zeros(len(a), np.bool_)
-    equal = np.ones(len(a), np.bool_)
-    for i in range(FR_WORDS - 1, -1, -1):
-        r_i = np.uint64((FR_MODULUS >> (WORD_BITS * i)) % 2**WORD_BITS)
-        below |= equal & (a[:, i] < r_i)
-        equal &= a[:, i] == r_i
-    return below
+    return fr_below(rows(a, FR_WORDS))[:, 0]
+
+
+def fr_below(a: Words | Octets) -> NDArray[np.bool_]:
+    """Which scalars are below r.  In: (n, ...), m scalars of 32 bytes a row, read where they lie.  Out: (n, m)."""
+    a = contiguous_rows(a)
+    address, stride, size = place(a)
+    out = np.empty((len(a), size // FR_BYTES), np.bool_)
+    fr_below_many(out, address, stride)
+    return out

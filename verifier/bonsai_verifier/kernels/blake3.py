@@ -22,6 +22,7 @@ BLOCK_BYTES = 64
 CHUNK_BYTES = 1024
 VALUE_BYTES = 32  # a chaining value or key: 8 words
 LANES = 16  # equal to the words of a block, so that a transposition is square
+FEW = 4  # messages that are hashed one by one
 
 # Domain flags, section 2.2, table 3
 CHUNK_START = 1
@@ -288,31 +289,94 @@ def hash_into(out, key, data, flags, values):
     _hash(row(out, 0), len(out), row(key, 0), row(data, 0), len(data), flags, row(values, 0))
 
 
-@kernel
-def hash_many_into(out, key, data, flags, values):
-    """BLAKE3 of each row of data.
+# Many messages ---------------------------------------------------------------------------------------------------------------
 
-    In: data (n, length) uint8; the others as in hash_into.  Out: out (n, 64) uint8.
-    """
-    n, length = data.shape
+
+def room_for_messages(length):
+    """Where sixteen messages of `length` bytes are put together, each in whole blocks."""
+    return np.zeros((LANES, BLOCK_BYTES * max(1, -(-length // BLOCK_BYTES))), np.uint8)
+
+
+@inner
+def _hash_blocks(out, value, at, first, length, flags):
+    """compress from block `first` on of a message of at most one chunk at `at`; `value` is the one before it.  Out: 64 bytes."""
+    state = stack(8)
+    _copy_value(state, value)
+    flags |= 0 if first else CHUNK_START
+    at += BLOCK_BYTES * first
+    length -= BLOCK_BYTES * first
+    while length > BLOCK_BYTES:
+        compress(state, state, at, 0, BLOCK_BYTES, flags)
+        flags &= ~CHUNK_START
+        at += BLOCK_BYTES
+        length -= BLOCK_BYTES
+    compress(out, state, at, 0, length, flags | CHUNK_END | ROOT)
+
+
+@inner
+def _hash_blocks_lanes(out, value, at, width, first, length, flags):
+    """_hash_blocks of sixteen messages, `width` bytes apart.  Out: sixteen times 64 bytes."""
     state = stack(128)
-    padded = stack(128)
-    blocks = max(1, (length + BLOCK_BYTES - 1) // BLOCK_BYTES)
-    i = 0
-    while length <= CHUNK_BYTES and i + LANES <= n:
-        at = row(data, i)
-        spread_value(state, row(key, 0))
-        f = flags | CHUNK_START
-        for j in range(blocks - 1):
-            compress_lanes(state, state, at + BLOCK_BYTES * j, length, 0, 0, BLOCK_BYTES, f)
-            f = flags
-        done = BLOCK_BYTES * (blocks - 1)
-        for lane in range(LANES):
-            _zero_block(padded + BLOCK_BYTES * lane)
-            copy_bytes(padded + BLOCK_BYTES * lane, at + length * lane + done, length - done)
-        compress_lanes(state, state, padded, BLOCK_BYTES, 0, 0, length - done, f | CHUNK_END | ROOT)
-        transpose_lanes(row(out, i), state)
-        i += LANES
-    while i < n:
-        _hash(row(out, i), out.shape[1], row(key, 0), row(data, i), length, flags, row(values, 0))
-        i += 1
+    spread_value(state, value)
+    flags |= 0 if first else CHUNK_START
+    at += BLOCK_BYTES * first
+    length -= BLOCK_BYTES * first
+    while length > BLOCK_BYTES:
+        compress_lanes(state, state, at, width, 0, 0, BLOCK_BYTES, flags)
+        flags &= ~CHUNK_START
+        at += BLOCK_BYTES
+        length -= BLOCK_BYTES
+    compress_lanes(state, state, at, width, 0, 0, length, flags | CHUNK_END | ROOT)
+    transpose_lanes(out, state)
+
+
+@kernel
+def hash_many_into(out, key, fields, flags, room, values):
+    """BLAKE3 of n messages of one length, each put together from fields where they lie.
+
+    In: fields (k, 3) int64, each (address, stride, length): message i is made of the `length` bytes at `address + i stride`, field after
+    field; stride 0 for what all messages share.  room: room_for_messages(length of a message); the others as in hash_into.
+    Out: out (n, 64) uint8.
+    Cost: up to 1,024 bytes sixteen at a time, the blocks that all begin with only once; longer messages one at a time.
+    """
+    n, width = len(out), room.shape[1]
+    length = fields[:, 2].sum()
+    lanes = LANES if length <= CHUNK_BYTES else 1
+    value, rows = stack(8), stack(128)
+    _copy_value(value, row(key, 0))
+    first = 0
+    for i in range(0, n, lanes):
+        m = min(lanes, n - i)
+        start = 0
+        for address, stride, size in fields:
+            if stride or i == 0:  # what is shared lies there already
+                for lane in range(m):
+                    copy_bytes(row(room, lane) + start, address + (i + lane) * stride, size)
+            start += size
+        if lanes == 1:
+            _hash(row(out, i), BLOCK_BYTES, row(key, 0), row(room, 0), length, flags, row(values, 0))
+            continue
+        if i == 0:
+            shared = 0
+            for _, stride, size in fields:
+                if stride:
+                    break
+                shared += size
+            while BLOCK_BYTES * (first + 1) <= min(shared, length - 1):
+                compress(
+                    value,
+                    value,
+                    row(room, 0) + BLOCK_BYTES * first,
+                    0,
+                    BLOCK_BYTES,
+                    flags | (0 if first else CHUNK_START),
+                )
+                first += 1
+        if m < FEW:
+            for lane in range(m):
+                _hash_blocks(row(out, i + lane), value, row(room, lane), first, length, flags)
+        elif m < LANES:
+            _hash_blocks_lanes(rows, value, row(room, 0), width, first, length, flags)
+            copy_bytes(row(out, i), rows, BLOCK_BYTES * m)
+        else:
+            _hash_blocks_lanes(row(out, i), value, row(room, 0), width, first, length, flags)

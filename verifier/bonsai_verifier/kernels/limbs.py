@@ -10,6 +10,7 @@ Source for the multiplication: operand scanning with interleaved Montgomery redu
 the two carries added without overflow because the top bit of m is free.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -48,6 +49,16 @@ def rows(a: np.ndarray, width: int, dtype: Any = np.uint64) -> np.ndarray:
     view = np.require(a, requirements="CAE").view()
     view.flags.writeable = False
     return view
+
+
+def contiguous_rows(a: np.ndarray) -> np.ndarray:
+    """`a` if each a[i] is contiguous, however far apart they lie (a column of something wider); else a copy."""
+    return a if a[:1].flags.c_contiguous else np.ascontiguousarray(a)
+
+
+def place(a: np.ndarray) -> tuple[int, int, int]:
+    """(address, stride, size) in bytes of the rows of an array of contiguous rows, which the caller keeps alive."""
+    return a.__array_interface__["data"][0], a.strides[0], math.prod(a.shape[1:]) * a.itemsize
 
 
 @intrinsic
