@@ -22,7 +22,7 @@ from .kernels.fr import (
     fr_sub_many,
     fr_to_mont_many,
 )
-from .kernels.limbs import WORD_BITS, WORD_BYTES, contiguous_rows, place, rows
+from .kernels.limbs import WORD_BITS, WORD_BYTES, place, readable, rows
 from .parameters import FP_MODULUS, FR_MODULUS
 
 Words: TypeAlias = NDArray[np.uint64]
@@ -149,8 +149,8 @@ def fr_is_canonical(a: Words) -> NDArray[np.bool_]:
 
 
 def fr_below(a: Words | Octets) -> NDArray[np.bool_]:
-    """Which scalars are below r.  In: (n, ...), m scalars of 32 bytes a row, read where they lie.  Out: (n, m)."""
-    a = contiguous_rows(a)
+    """Which scalars are below r.  In: (n, ...), m scalars of 32 bytes a row, also as a column of something wider.  Out: (n, m)."""
+    a = readable(a, WORD_BYTES)
     address, stride, size = place(a)
     out = np.empty((len(a), size // FR_BYTES), np.bool_)
     fr_below_many(out, address, stride)

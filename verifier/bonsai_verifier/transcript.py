@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .errors import InputError
 from .field import Octets, Words
 from .kernels import blake3 as kernels
-from .kernels.limbs import contiguous_rows, place
+from .kernels.limbs import place, readable
 from .parameters import (
     CHALLENGE_BYTES,
     CHALLENGE_CONTEXT,
@@ -90,21 +90,19 @@ def challenge_bytes_many(vk_digest: bytes, contexts: Octets, public_inputs: Octe
             raise InputError(name, f"expected {shape} of uint8, got {array.shape} of {array.dtype}")
     digest = _octets("vk_digest", vk_digest, DIGEST_BYTES)
     count = np.frombuffer(n_public.to_bytes(_COUNT_BYTES, "little"), np.uint8)
-    return _derive_key_many(
-        CHALLENGE_CONTEXT, n, [digest, np.ascontiguousarray(contexts), count, public_inputs, t_bytes]
-    )
+    return _derive_key_many(CHALLENGE_CONTEXT, n, [digest, contexts, count, public_inputs, t_bytes])
 
 
 def _derive_key_many(context_string: str, n: int, fields: Sequence[Octets]) -> Octets:
-    """derive_key of n messages, field after field.  In: fields (length,) contiguous for all, or (n, ...).  Out: (n, 64)."""
-    fields = [contiguous_rows(field if field.ndim > 1 else field[None]) for field in fields]
-    where = np.array([place(field) for field in fields])  # (address, stride, size); the stride of the added axis is 0
-    length = int(where[:, 2].sum())
+    """derive_key of n messages, field after field.  In: fields (length,) for all, or (n, ...).  Out: (n, 64)."""
+    fields = [np.ascontiguousarray(field)[None] if field.ndim == 1 else readable(field) for field in fields]
+    where = [place(field) for field in fields]  # (address, stride, size); the stride of an added axis is 0
+    length = sum(size for _, _, size in where)
     out = np.empty((n, CHALLENGE_BYTES), np.uint8)
     kernels.hash_many_into(
         out,
         _context_key(context_string),
-        where,
+        np.array(where),
         kernels.DERIVE_KEY_MATERIAL,
         kernels.room_for_messages(length),
         kernels.scratch(length),

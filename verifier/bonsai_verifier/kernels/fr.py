@@ -1,10 +1,7 @@
 """Fr, the scalar field of BLS12-381: 4 x 64-bit limbs in Montgomery form, R = 2^256 (contract: limbs.py)."""
 
-from llvmlite import ir
-
 from ..parameters import FR_MODULUS
 from .cache import kernel
-from .intrinsics import operation
 from .limbs import field_operations, power, row, stack
 
 FR_WORDS, FR_BYTES = 4, 32
@@ -16,13 +13,6 @@ fr_from_mont, fr_to_mont, fr_zero, fr_one = _ops.from_mont, _ops.to_mont, _ops.z
 fr_is_zero, fr_eq = _ops.is_zero, _ops.eq
 fr_is_canonical = _ops.is_canonical
 fr_inv = power("fr_inv", _ops, FR_MODULUS - 2)  # 1/a, and 0 for a = 0 (Fermat)
-
-
-@operation
-def fr_load(b, d, a):
-    """32 bytes of any alignment -> an element's words."""
-    p = ir.IntType(8 * FR_BYTES).as_pointer()
-    b.store(b.load(b.inttoptr(a, p), align=1), b.inttoptr(d, p), align=8)
 
 
 @kernel
@@ -93,9 +83,7 @@ def fr_powers(out, base, first):
 
 @kernel
 def fr_below_many(out, address, stride):
-    """Whether scalar j of row i, 32 bytes of any alignment at `address + i stride + 32 j`, is below r.  Out: out (n, m) bool."""
-    x = stack(4)
+    """Whether scalar j of row i, the words at `address + i stride + 32 j`, is below r.  Out: out (n, m) bool."""
     for i in range(out.shape[0]):
         for j in range(out.shape[1]):
-            fr_load(x, address + i * stride + FR_BYTES * j)
-            out[i, j] = fr_is_canonical(x)
+            out[i, j] = fr_is_canonical(address + i * stride + FR_BYTES * j)

@@ -46,18 +46,22 @@ def rows(a: np.ndarray, width: int, dtype: Any = np.uint64) -> np.ndarray:
         raise TypeError(f"expected an array of {np.dtype(dtype)}, got {a.dtype}")
     if a.ndim != 2 or a.shape[1] != width:
         raise ValueError(f"expected rows of {width}, got {a.shape}")
-    view = np.require(a, requirements="CAE").view()
-    view.flags.writeable = False
+    if not (a.flags.c_contiguous and a.flags.aligned):
+        a = np.require(a, requirements="CAE")
+    view = a.view(np.ndarray)
+    view.setflags(write=False)
     return view
 
 
-def contiguous_rows(a: np.ndarray) -> np.ndarray:
-    """`a` if each a[i] is contiguous, however far apart they lie (a column of something wider); else a copy."""
-    return a if a[:1].flags.c_contiguous else np.ascontiguousarray(a)
+def readable(a: np.ndarray, align: int = 1) -> np.ndarray:
+    """`a` if each a[i] is contiguous and at a multiple of `align`, however far apart (a column of something wider); else a copy."""
+    if a[:1].flags.c_contiguous and not (align > 1 and (place(a)[0] % align or a.strides[0] % align)):
+        return a
+    return np.array(a, order="C")  # at a multiple of 16
 
 
 def place(a: np.ndarray) -> tuple[int, int, int]:
-    """(address, stride, size) in bytes of the rows of an array of contiguous rows, which the caller keeps alive."""
+    """(address, stride, size) in bytes of the rows of a readable array, which the caller keeps alive."""
     return a.__array_interface__["data"][0], a.strides[0], math.prod(a.shape[1:]) * a.itemsize
 
 

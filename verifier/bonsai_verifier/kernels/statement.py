@@ -12,6 +12,7 @@ Cost of a proof, in multiplications: log2 N for r^N, 4 l for the fraction, 10, a
 
 import numpy as np
 
+from ..parameters import FR_MODULUS
 from .cache import inner, kernel
 from .fr import (
     FR_BYTES,
@@ -20,7 +21,6 @@ from .fr import (
     fr_copy,
     fr_inv,
     fr_is_zero,
-    fr_load,
     fr_mul,
     fr_neg,
     fr_one,
@@ -29,9 +29,16 @@ from .fr import (
     fr_to_mont,
     fr_zero,
 )
-from .limbs import row, stack
+from .limbs import WORD_BITS, row, stack, words
 
 BLOCK = 512  # proofs that share an inversion
+
+
+def domain_constants(domain_size, powers):
+    """Of the domain of N points and of its w^j: R, R^2, 1/N, the w^j, the w^j R, all in Montgomery form."""
+    p, radix = FR_MODULUS, 2 ** (WORD_BITS * FR_WORDS)
+    values = [radix, radix**2, pow(domain_size, -1, p), *powers, *(w * radix for w in powers)]
+    return np.array([words(x * radix % p, FR_WORDS) for x in values])
 
 
 def room():
@@ -58,7 +65,7 @@ def statement_many(r, v_p, in_domain, challenge, inputs, n_inputs, v, domain_siz
     """r, v_p and whether r is in H, of n proofs.
 
     In: challenge (n, 8), any words; inputs, v: (address, stride) of rows of n_inputs scalars and of one, canonical, 32 bytes each and of
-    any alignment; constants (2 n_inputs + 5, 4), in Montgomery form: R, R^2, 1/N, the w^j for j = 0..n_inputs, the w^j R; room: room().
+    any alignment; constants: domain_constants(domain_size, the w^j for j = 0..n_inputs); room: room().
     Out: r, v_p (n, 4) Montgomery; in_domain (n,) bool; v_p means nothing where it is true.
     """
     radix, radix_2, n_inverse, w, w_radix = (0, 1, 2, 3, 4 + n_inputs)
@@ -78,8 +85,7 @@ def statement_many(r, v_p, in_domain, challenge, inputs, n_inputs, v, domain_siz
             fr_sub(q, row(r, i), one)
             for j in range(1, n_inputs + 1):
                 fr_sub(d, row(r, i), row(constants, w + j))
-                fr_load(c, inputs[0] + i * inputs[1] + FR_BYTES * (j - 1))
-                fr_mul(c, row(constants, w_radix + j), c)
+                fr_mul(c, row(constants, w_radix + j), inputs[0] + i * inputs[1] + FR_BYTES * (j - 1))
                 fr_mul(c, c, q)
                 fr_mul(p, p, d)
                 fr_add(p, p, c)
@@ -99,8 +105,7 @@ def statement_many(r, v_p, in_domain, challenge, inputs, n_inputs, v, domain_siz
             fr_mul(c, before, inverse)  # 1 / (N Q)
             fr_mul(inverse, inverse, q)
             fr_mul(c, c, row(v_p, i))
-            fr_load(d, v[0] + i * v[1])
-            fr_mul(d, row(constants, radix), d)
+            fr_mul(d, row(constants, radix), v[0] + i * v[1])
             fr_add(d, d, c)
             fr_sqr(row(v_p, i), d)
 
@@ -109,7 +114,7 @@ def statement_many(r, v_p, in_domain, challenge, inputs, n_inputs, v, domain_siz
 def weigh_many(out, rho, r, v, v_p):
     """rho_i r_i of n proofs, then - sum rho_i v_i and - sum rho_i v_p,i: the scalars of the equation's last sum.
 
-    In: rho (n, 4) canonical; r, v_p (n, 4) Montgomery; v: (address, stride) as for statement_many.
+    In: rho (n, 4) below 2^128; r, v_p (n, 4) Montgomery; v: (address, stride) as for statement_many.
     Out: out (n + 2, 4) canonical.
     """
     n = len(r)
@@ -118,8 +123,7 @@ def weigh_many(out, rho, r, v, v_p):
     fr_zero(sum_v_p)
     for i in range(n):
         fr_mul(row(out, i), row(r, i), row(rho, i))
-        fr_load(product, v[0] + i * v[1])
-        fr_mul(product, product, row(rho, i))  # rho v / R
+        fr_mul(product, row(rho, i), v[0] + i * v[1])  # rho v / R
         fr_add(sum_v, sum_v, product)
         fr_mul(product, row(v_p, i), row(rho, i))
         fr_add(sum_v_p, sum_v_p, product)
