@@ -31,9 +31,9 @@ def from_block(f: LaneField, block: np.ndarray) -> list[int]:
 def samples(f: LaneField, seed: int) -> list[list[int]]:
     """Weak values, eight at a time: edges beside each other in every order, then random ones."""
     p, rng = f.modulus, np.random.default_rng(seed)
-    edges = [0, 1, 2, p - 1, p, p + 1, 33 * p // 32 - 1, p // 2, 2**52 - 1, 2**52, 2**104 - 1, p - 2**52]
+    edges = [0, 1, 2, p - 1, p, p + 1, 4 * p // 3, p // 2, 2**52 - 1, 2**52, 2**104 - 1, p - 2**52]
     chosen = [edges[int(i)] for i in rng.integers(0, len(edges), 10 * LANES)]
-    chosen += [int.from_bytes(rng.bytes(64), "little") % (33 * p // 32) for _ in range(20 * LANES)]
+    chosen += [int.from_bytes(rng.bytes(64), "little") % (4 * p // 3 + 1) for _ in range(20 * LANES)]
     return [chosen[i : i + LANES] for i in range(0, len(chosen), LANES)]
 
 
@@ -41,7 +41,7 @@ def check(f: LaneField, got: np.ndarray, expected: list[int]) -> None:
     """The block is weak and its values are those, modulo p."""
     assert got.max() < 2**LIMB_BITS
     values = from_block(f, got)
-    assert all(32 * x < 33 * f.modulus for x in values)
+    assert all(3 * x < 4 * f.modulus for x in values)
     assert [x % f.modulus for x in values] == [x % f.modulus for x in expected]
 
 

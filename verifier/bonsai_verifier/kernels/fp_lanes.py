@@ -7,7 +7,7 @@ from ..parameters import FP_MODULUS
 from .fp import FP_WORDS
 from .lanes import LaneField, lane_constant, lane_operations
 
-FP_LANES = LaneField(FP_MODULUS, 8, FP_WORDS)
+FP_LANES = LaneField(FP_MODULUS, 8, FP_WORDS, folds=7)
 FP_BLOCK = FP_LANES.block_bytes
 
 _ops = lane_operations("fp8", FP_LANES)

@@ -7,7 +7,7 @@ from ..parameters import FR_MODULUS
 from .fr import FR_WORDS
 from .lanes import LaneField, lane_constant, lane_operations
 
-FR_LANES = LaneField(FR_MODULUS, 5, FR_WORDS)
+FR_LANES = LaneField(FR_MODULUS, 5, FR_WORDS, folds=3)
 FR_BLOCK = FR_LANES.block_bytes
 
 _ops = lane_operations("fr8", FR_LANES)

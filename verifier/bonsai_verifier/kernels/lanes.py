@@ -9,7 +9,7 @@ on machines of integers and of intervals, which prove the bounds below.  A write
 
 Bounds.  Every contract speaks of limbs and of the value, in multiples of the modulus p.
   normalised   0 <= x_i < 2^52 for every i: what the multiplier reads
-  weak         normalised, and 0 <= x < 33/32 p: what operations hand each other
+  weak         normalised, and 0 <= x < 4/3 p: what operations hand each other
   loose        |x_i| < 2^62, signed: sums and differences before a carry pass
 The room 2^(52 n) / p is 2^35.3 in Fp and 35.3 in Fr.
 Source of the shape: Gueron, Krasnov, "Accelerating Big Integer Arithmetic Using Intel IFMA Extensions" (ARITH 2016); product first,
@@ -45,6 +45,7 @@ class LaneField(NamedTuple):
     modulus: int
     n: int
     n_words: int
+    folds: int  # the columns that `reduce` folds
 
     @property
     def radix(self) -> int:
@@ -64,6 +65,11 @@ class LaneField(NamedTuple):
     def minus_inverse(self) -> int:
         """-1/p modulo 2^52."""
         return -pow(self.modulus, -1, 2**LIMB_BITS) % 2**LIMB_BITS
+
+    @property
+    def fold(self) -> int:
+        """2^-52 modulo p."""
+        return pow(2, -LIMB_BITS, self.modulus)
 
     def limbs(self, x: int) -> list[int]:
         """x in [0, 2^(52 n)) as limbs."""
@@ -104,12 +110,16 @@ class Machine:
         """xs_l in lane l."""
         return ir.Constant(_VECTOR, [ir.Constant(I64, x % 2**64) for x in xs])
 
+    def low(self, x: Any) -> Any:
+        """x, of which a multiplication step may read the low 52 bits alone."""
+        return x
+
     def lo(self, t: Any, x: Any, y: Any) -> Any:
-        """t + (x y mod 2^52), of x and y the low 52 bits."""
+        """t + (x y mod 2^52).  In: x and y below 2^52, or `low`."""
         return self._call("llvm.x86.avx512.vpmadd52l.uq.512", t, x, y)
 
     def hi(self, t: Any, x: Any, y: Any) -> Any:
-        """t + floor(x y / 2^52), of x and y the low 52 bits."""
+        """t + floor(x y / 2^52), as `lo`."""
         return self._call("llvm.x86.avx512.vpmadd52h.uq.512", t, x, y)
 
     def add(self, x: Any, y: Any) -> Any:
@@ -254,6 +264,11 @@ def together(*writers: Writer) -> list[Limbs]:
     return results
 
 
+def in_sequence(*writers: Writer) -> list[Limbs]:
+    """As `together`, one after the other: fewer values at a time, and a processor that looks far ahead overlaps them by itself."""
+    return [together(writer)[0] for writer in writers]
+
+
 # Multiplication --------------------------------------------------------------------------------------------------------------
 
 
@@ -274,33 +289,40 @@ def square(m: Machine, x: Limbs) -> Writer:
     """The columns of x^2, as `product`.  n^2 + n steps."""
     n = len(x)
     t = [m.zero] * (2 * n)
-    for i in range(n - 1):
+    for i in range(n):
         for j in range(i + 1, n):
             t[i + j] = m.lo(t[i + j], x[i], x[j])
         for j in range(i + 1, n):
             t[i + j + 1] = m.hi(t[i + j + 1], x[i], x[j])
-        yield
-    for i in range(n):
+        # Columns 2i and 2i + 1 have all of their mixed products
         t[2 * i] = m.lo(m.add(t[2 * i], t[2 * i]), x[i], x[i])
         t[2 * i + 1] = m.hi(m.add(t[2 * i + 1], t[2 * i + 1]), x[i], x[i])
-    yield
+        yield
     return t
 
 
 def reduce(m: Machine, f: LaneField, t: Limbs) -> Writer:
-    """t / R modulo p, carried.  In: 2n columns, |t_k| < 2^62, of value T in (-R p, R p).  Out: normalised but for the sign of
-    the top limb, of value (T + k p)/R with k in [0, R): in (T/R, T/R + p), so non-negative for T >= 0.  2 n^2 steps.
+    """t / R modulo p, carried.  In: 2n columns, |t_k| < 2^61, of value T in (-R p, R p).  Out: limbs in [0, 2^52) but for the
+    sign of the top one, of value in [T/R, T/R + p + c / 2^(52 (n - 1 - f.folds))), c = 2^-52 mod p.  2 n^2 steps.
 
-    Row i adds k_i p 2^(52 i), k_i = -t_i/p mod 2^52, whose low column is -t_i mod 2^52: it is not multiplied out, for
-    t_i plus it is t_i rounded up to a multiple of 2^52.
+    A column t_i leaves in one of two ways.  Folded: t_i 2^(52 i) is t_i c 2^(52 (i + 1)) modulo p; the next column waits for one
+    step only, but more is left behind.  Cancelled: k p 2^(52 i) is added, k = -t_i/p mod 2^52; its low half is not multiplied
+    out, for t_i plus it is t_i rounded up to a multiple of 2^52.  The first f.folds columns are folded, the others cancelled.
     """
-    n, p = f.n, [m.const(x) for x in f.limbs(f.modulus)]
+    n, p, c = f.n, [m.const(x) for x in f.limbs(f.modulus)], [m.const(x) for x in f.limbs(f.fold)]
     minus_inverse, mask = m.const(f.minus_inverse), m.const(LIMB_MASK)
     t = list(t)
-    for i in range(n):
-        k = m.lo(m.zero, t[i], minus_inverse)
-        t[i + 1] = m.add(t[i + 1], m.sar(m.add(t[i], mask), LIMB_BITS))
-        t[i + 1] = m.lo(t[i + 1], k, p[1])
+    for i in range(f.folds):
+        k = m.low(t[i])
+        t[i + 1] = m.lo(m.add(t[i + 1], m.sar(t[i], LIMB_BITS)), k, c[0])
+        for j in range(1, n):
+            t[i + j + 1] = m.lo(t[i + j + 1], k, c[j])
+        for j in range(n):
+            t[i + j + 2] = m.hi(t[i + j + 2], k, c[j])
+        yield
+    for i in range(f.folds, n):
+        k = m.lo(m.zero, m.low(t[i]), minus_inverse)
+        t[i + 1] = m.lo(m.add(t[i + 1], m.sar(m.add(t[i], mask), LIMB_BITS)), k, p[1])
         t[i + 1] = m.hi(t[i + 1], k, p[0])
         for j in range(2, n):
             t[i + j] = m.lo(t[i + j], k, p[j])
@@ -311,9 +333,9 @@ def reduce(m: Machine, f: LaneField, t: Limbs) -> Writer:
 
 
 def multiply(m: Machine, f: LaneField, x: Limbs, y: Limbs) -> Writer:
-    """x y / R.  In: normalised, x y < R p.  Out: normalised, below p + x y / R.  4 n^2 steps.
+    """x y / R.  In: normalised, x y < R p.  Out: normalised, below x y / R + 1.25 p in Fp, x y / R + 1.001 p in Fr.  4 n^2 steps.
 
-    Weak if x y <= 2^30 p^2 in Fp, and if x and y are weak in Fr.
+    So weak if x y <= 2^31 p^2 in Fp, x y <= 11 p^2 in Fr.
     """
     return (yield from reduce(m, f, (yield from product(m, x, y))))
 
@@ -346,7 +368,7 @@ def weaken(m: Machine, f: LaneField, x: Limbs) -> Limbs:
     guess = m.hi(m.zero, m.claim(m.add(top, m.const(four)), 0, LIMB_MASK), m.const(f.reciprocal))
     p = f.limbs(f.modulus)
     x = [m.add(x[i], m.lookup([(4 - k) * p[i] for k in range(8)], guess)) for i in range(n)]
-    return _bounded(m, f, carry(m, x))
+    return _top_below(m, f, carry(m, x), 4 * f.modulus // 3 + 1)
 
 
 def fold(m: Machine, f: LaneField, x: Limbs) -> Limbs:
@@ -359,19 +381,19 @@ def fold(m: Machine, f: LaneField, x: Limbs) -> Limbs:
     x = [m.lo(x[i], q, c[i]) for i in range(f.n)]
     x = [x[0], *(m.hi(x[i], q, c[i - 1]) for i in range(1, f.n))]
     x = carry(m, x)
-    return _bounded(m, f, [*x[:-1], m.and_(x[-1], m.const(LIMB_MASK))])
+    return _top_below(m, f, [*x[:-1], m.and_(x[-1], m.const(LIMB_MASK))], 4 * f.modulus // 3 + 1)
 
 
-def _bounded(m: Machine, f: LaneField, x: Limbs) -> Limbs:
-    """A carried x below 33/32 p, so its top limb is below that of 33/32 p."""
-    return [*x[:-1], m.claim(x[-1], 0, 33 * f.modulus // 32 >> (LIMB_BITS * (f.n - 1)))]
+def _top_below(m: Machine, f: LaneField, x: Limbs, bound: int) -> Limbs:
+    """A carried x in [0, bound): so much for its top limb."""
+    return [*x[:-1], m.claim(x[-1], 0, (bound - 1) >> (LIMB_BITS * (f.n - 1)))]
 
 
 def exact(m: Machine, f: LaneField, x: Limbs) -> Limbs:
     """x modulo p.  In: normalised, x < 2 p.  Out: normalised, in [0, p)."""
     d = carry(m, [m.sub(a, m.const(b)) for a, b in zip(x, f.limbs(f.modulus))])
     below = m.is_negative(d[-1])
-    return [m.select(below, a, b) for a, b in zip(x, d)]
+    return _top_below(m, f, [m.select(below, a, b) for a, b in zip(x, d)], f.modulus)
 
 
 def is_zero(m: Machine, f: LaneField, x: Limbs) -> Any:
@@ -400,7 +422,7 @@ def difference(m: Machine, f: LaneField, x: Limbs, y: Limbs, k: int) -> Limbs:
     """x - y + k p, carried: an operand of a multiplication for a carry pass.  In: loose, of values with 0 <= x - y + k p < R.
     Out: normalised."""
     t = carry(m, [m.add(m.sub(a, b), m.const(k * c)) for a, b, c in zip(x, y, f.limbs(f.modulus))])
-    return [*t[:-1], m.claim(t[-1], 0, LIMB_MASK)]
+    return _top_below(m, f, t, f.radix)
 
 
 def select(m: Machine, mask: Any, x: Limbs, y: Limbs) -> Limbs:
@@ -582,7 +604,7 @@ def lane_operations(name: str, f: LaneField) -> LaneOperations:
     @named
     def sqr2(b, d, a, e, u):
         m, x, y = read(b, a, u)
-        first, second = together(multiply_self(m, f, x), multiply_self(m, f, y))
+        first, second = in_sequence(multiply_self(m, f, x), multiply_self(m, f, y))
         store(m, f, d, first)
         store(m, f, e, second)
 
@@ -596,7 +618,7 @@ def lane_operations(name: str, f: LaneField) -> LaneOperations:
     def sqr2_times(b, d, e, k):
         with cgutils.for_range(b, k):
             m, x, y = read(b, d, e)
-            first, second = together(multiply_self(m, f, x), multiply_self(m, f, y))
+            first, second = in_sequence(multiply_self(m, f, x), multiply_self(m, f, y))
             store(m, f, d, first)
             store(m, f, e, second)
 
