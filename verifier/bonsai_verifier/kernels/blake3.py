@@ -1,7 +1,8 @@
 """BLAKE3: one input of any length, or many short inputs of one length, to any number of output bytes.
 
 The compression function is written once, over LLVM's type of a word: i32 gives the body for one block, <16 x i32> the body for sixteen
-blocks side by side, which LLVM cuts to whatever registers the machine has (one AVX-512, two AVX2, four SSE2 or NEON registers a word).
+blocks side by side, one AVX-512 or two AVX2 registers a word.  Where a register has 128 bits (SSE2, NEON), sixteen lanes would not fit the
+registers, and go through the rounds as <4 x i32>, four times.
 Long inputs take chunks, and then parents, sixteen at a time.  All arguments are int64 addresses of bytes and plain counts;
 32-bit arithmetic happens only inside the IR, so numba's integer promotion never meets it.
 
@@ -14,6 +15,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils
 
+from . import cpu
 from .cache import inner, kernel
 from .intrinsics import I64, operation
 from .limbs import load_word, row, stack, store_word
@@ -22,7 +24,8 @@ BLOCK_BYTES = 64
 CHUNK_BYTES = 1024
 VALUE_BYTES = 32  # a chaining value or key: 8 words
 LANES = 16  # equal to the words of a block, so that a transposition is square
-FEW = 4  # messages that are hashed one by one
+WIDTH = LANES if cpu.wide() else 4  # lanes that go through the rounds together
+FEW = 4 if cpu.wide() else 10  # so many messages or more are worth sixteen lanes
 
 # Domain flags, section 2.2, table 3
 CHUNK_START = 1
@@ -43,15 +46,15 @@ _BLOCK_WORDS = 8
 _VALUE_WORDS = 4
 
 _I32 = ir.IntType(32)
-_LANE_WORD = ir.VectorType(_I32, LANES)
-_LANE_COUNT = ir.VectorType(I64, LANES)
+_WORDS = ir.VectorType(_I32, WIDTH)
+_COUNTS = ir.VectorType(I64, WIDTH)
 
 
 # The compression function, as IR ---------------------------------------------------------------------------------------------
 
 
 def _splat(ty: Any, x: int) -> ir.Constant:
-    return ir.Constant(ty, [x] * LANES) if isinstance(ty, ir.VectorType) else ir.Constant(ty, x)
+    return ir.Constant(ty, [x] * ty.count) if isinstance(ty, ir.VectorType) else ir.Constant(ty, x)
 
 
 def _rotate_right(b: ir.IRBuilder, x: ir.Value, n: int) -> ir.Value:
@@ -82,22 +85,24 @@ def _rounds(b: ir.IRBuilder, cv: list[ir.Value], m: list[ir.Value], tail: list[i
 
 
 def _transposed(b: ir.IRBuilder, rows: list[ir.Value]) -> list[ir.Value]:
-    """The 16 x 16 words transposed: swap off-diagonal squares of side 8, 4, 2, 1."""
-    rows = list(rows)
-    for h in (8, 4, 2, 1):
-        low = [j if not j & h else j - h + LANES for j in range(LANES)]
-        high = [j + h if not j & h else j + LANES for j in range(LANES)]
-        masks = [ir.Constant(_LANE_WORD, mask) for mask in (low, high)]
-        for i in range(LANES):
+    """A square of words transposed: swap off-diagonal squares of half the side, of a quarter, and so on."""
+    rows, n = list(rows), len(rows)
+    h = n // 2
+    while h:
+        low = [j if not j & h else j - h + n for j in range(n)]
+        high = [j + h if not j & h else j + n for j in range(n)]
+        masks = [ir.Constant(ir.VectorType(_I32, n), mask) for mask in (low, high)]
+        for i in range(n):
             if not i & h:
                 pair = rows[i], rows[i + h]
                 rows[i], rows[i + h] = (b.shuffle_vector(*pair, mask) for mask in masks)
+        h //= 2
     return rows
 
 
 def _load(b: ir.IRBuilder, ty: Any, address: ir.Value, n: int, stride: Any, align: int) -> list[ir.Value]:
     """n values of type ty, `stride` bytes (an int or an i64 value) apart."""
-    step = stride if isinstance(stride, ir.Value) else ir.Constant(I64, stride)
+    step = stride if isinstance(stride, ir.Value) else I64(stride)
     loaded = []
     for _ in range(n):
         loaded.append(b.load(b.inttoptr(address, ty.as_pointer()), align=align))
@@ -105,21 +110,20 @@ def _load(b: ir.IRBuilder, ty: Any, address: ir.Value, n: int, stride: Any, alig
     return loaded
 
 
-def _store(b: ir.IRBuilder, address: ir.Value, values: list[ir.Value], size: int) -> None:
+def _store(b: ir.IRBuilder, address: ir.Value, values: list[ir.Value], stride: int) -> None:
     for i, x in enumerate(values):
-        b.store(x, b.inttoptr(b.add(address, ir.Constant(I64, size * i)), x.type.as_pointer()), align=4)
+        b.store(x, b.inttoptr(b.add(address, I64(stride * i)), x.type.as_pointer()), align=4)
 
 
 def _spread(b: ir.IRBuilder, ty: ir.VectorType, x: ir.Value) -> ir.Value:
     first = b.insert_element(ir.Constant(ty, ir.Undefined), x, ir.Constant(_I32, 0))
-    return b.shuffle_vector(first, first, ir.Constant(_LANE_WORD, [0] * LANES))
+    return b.shuffle_vector(first, first, ir.Constant(ir.VectorType(_I32, ty.count), [0] * ty.count))
 
 
 @operation
 def compress(b, out, cv, block, counter, length, flags):
     """One compression.  In: cv 32 bytes, block 64 bytes.  Out: 64 bytes, the chaining value first; out may be cv or block."""
-    high = b.lshr(counter, ir.Constant(I64, 32))
-    tail = [b.trunc(x, _I32) for x in (counter, high, length, flags)]
+    tail = [b.trunc(x, _I32) for x in (counter, b.lshr(counter, I64(32)), length, flags)]
     _store(b, out, _rounds(b, _load(b, _I32, cv, 8, 4, 4), _load(b, _I32, block, 16, 4, 1), tail), 4)
 
 
@@ -129,25 +133,35 @@ def compress_lanes(b, out, cv, block, stride, counter, step, length, flags):
 
     In: cv, 8 words of 16 lanes (512 bytes).  Out: 16 words of 16 lanes (1024 bytes); out may be cv.
     """
-    lane = ir.Constant(_LANE_COUNT, list(range(LANES)))
-    counters = b.add(_spread(b, _LANE_COUNT, counter), b.mul(lane, _spread(b, _LANE_COUNT, step)))
-    high = b.lshr(counters, _splat(_LANE_COUNT, 32))
-    tail = [b.trunc(x, _LANE_WORD) for x in (counters, high)]
-    tail += [_spread(b, _LANE_WORD, b.trunc(x, _I32)) for x in (length, flags)]
-    m = _transposed(b, _load(b, _LANE_WORD, block, LANES, stride, 1))
-    _store(b, out, _rounds(b, _load(b, _LANE_WORD, cv, 8, 4 * LANES, 4), m, tail), 4 * LANES)
+    with cgutils.for_range(b, I64(LANES // WIDTH)) as part:
+        lane = b.mul(part.index, I64(WIDTH))
+        beside = ir.Constant(_COUNTS, list(range(WIDTH)))
+        lanes = b.add(_spread(b, _COUNTS, lane), beside)
+        counters = b.add(_spread(b, _COUNTS, counter), b.mul(lanes, _spread(b, _COUNTS, step)))
+        tail = [b.trunc(x, _WORDS) for x in (counters, b.lshr(counters, _splat(_COUNTS, 32)))]
+        tail += [_spread(b, _WORDS, b.trunc(x, _I32)) for x in (length, flags)]
+        first, m = b.add(block, b.mul(lane, stride)), []
+        for words in range(0, LANES, WIDTH):
+            m += _transposed(b, _load(b, _WORDS, b.add(first, I64(4 * words)), WIDTH, stride, 1))
+        column = b.mul(lane, I64(4))
+        value = _load(b, _WORDS, b.add(cv, column), 8, 4 * LANES, 4)
+        _store(b, b.add(out, column), _rounds(b, value, m, tail), 4 * LANES)
 
 
 @operation
 def spread_value(b, out, value):
     """A chaining value (32 bytes) repeated in sixteen lanes (512 bytes)."""
-    _store(b, out, [_spread(b, _LANE_WORD, x) for x in _load(b, _I32, value, 8, 4, 4)], 4 * LANES)
+    for i, x in enumerate(_load(b, _I32, value, 8, 4, 4)):
+        _store(b, b.add(out, I64(4 * LANES * i)), [_spread(b, _WORDS, x)] * (LANES // WIDTH), 4 * WIDTH)
 
 
 @operation
 def transpose_lanes(b, out, state):
     """16 words of 16 lanes -> 16 rows of 64 bytes, one a lane."""
-    _store(b, out, _transposed(b, _load(b, _LANE_WORD, state, LANES, 4 * LANES, 4)), 4 * LANES)
+    for lane in range(0, LANES, WIDTH):
+        for word in range(0, LANES, WIDTH):
+            square = _load(b, _WORDS, b.add(state, I64(4 * (LANES * word + lane))), WIDTH, 4 * LANES, 4)
+            _store(b, b.add(out, I64(4 * (LANES * lane + word))), _transposed(b, square), 4 * LANES)
 
 
 @operation

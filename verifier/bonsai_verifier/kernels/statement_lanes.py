@@ -1,9 +1,7 @@
 """The vector body of statement.py: sixteen proofs at a time, as two blocks of lanes side by side (a pair).
 
 Where fewer than sixteen are left, the lanes beyond the last proof repeat it: they read, compute and write the same.
-
-Bounds.  Blocks here are *slack*: normalised, below 5/4 r.  R > 35 r, so a product of slack x, y is below r + x y / R < 5/4 r, and so is
-what `_step` makes: 5/4 9/4 + 5/4 5/4 < 35/4.  The writers behind fr_lanes.py take them as they take weak blocks.
+Bounds: every block is weak, and what is multiplied here besides is at most 8/3 r, so 64/9 r^2 or less (lanes.py allows 11 r^2 in Fr).
 """
 
 import numpy as np
@@ -54,8 +52,8 @@ from .limbs import row, stack, store_word
 
 PAIR = 2 * LANES
 PAIRS = 64  # that share an inversion
-_CHALLENGE = LaneField(FR_MODULUS, 10, 8)  # as limbs of 64 bytes
-_WEIGHT = LaneField(FR_MODULUS, 3, 2)  # as limbs of 128 bits
+_CHALLENGE = LaneField(FR_MODULUS, 10, 8, folds=0)  # as limbs of 64 bytes
+_WEIGHT = LaneField(FR_MODULUS, 3, 2, folds=0)  # as limbs of 128 bits
 _SUM_LIMBS = 8  # of a sum of weights times scalars: 128 + 255 bits, and 33 for their number
 
 
@@ -73,92 +71,49 @@ def room():
     return blocks(2 * (3 * PAIRS + 4), FR_LANES)
 
 
-# Operations on pairs ---------------------------------------------------------------------------------------------------------
+# Writers, of one block -------------------------------------------------------------------------------------------------------
 
 
-def _rows_from(m, address, stride, last):
-    """Addresses of both times eight rows, `stride` bytes apart; those beyond row `last` are its own."""
-    b, out = m.builder, [address]
-    for lane in range(1, PAIR):
-        out.append(b.add(out[-1], b.select(b.icmp_signed("<=", I64(lane), last), stride, I64(0))))
-    return out[:LANES], out[LANES:]
+def challenge_modulo_r(m, words):
+    """c modulo r.  In: 64 bytes as 8 words, any.  Out: weak: the first reduction leaves 2^512 / R < r / 7, and r."""
+    x = yield from reduce(m, FR_LANES, limbs_from_words(m, _CHALLENGE, words))
+    return (yield from multiply(m, FR_LANES, x, constant(m, FR_LANES, FR_LANES.radix**2)))
 
 
-def _load_pair(m, address):
-    return [load(m, FR_LANES, m.offset(address, FR_BLOCK * i)) for i in range(2)]
+def next_fraction(m, p, q, r, x, w, w_radix):
+    """(p d + x w q, q d) for d = r - w, in one list.  In: weak, w below r; x canonical words.  Out: weak.
+
+    d < 7/3 r; so the first value comes from 4/3 7/3 r^2 + 4/3 4/3 r^2.
+    """
+    f = FR_LANES
+    c = yield from multiply(m, f, limbs_from_words(m, f, x), w_radix)
+    d = difference(m, f, r, w, 1)
+    t = plus(m, (yield from product(m, p, d)), (yield from product(m, c, q)))
+    new_p = yield from reduce(m, f, t)
+    return [*new_p, *(yield from multiply(m, f, q, d))]
 
 
-def _store_pair(m, address, pair):
-    for i in range(2):
-        store(m, FR_LANES, m.offset(address, FR_BLOCK * i), pair[i])
+def opened(m, x, v):
+    """(v + x)^2.  In: x weak; v canonical words.  Out: weak, from a square of 8/3 r."""
+    f = FR_LANES
+    v = yield from multiply(m, f, limbs_from_words(m, f, v), constant(m, f, f.radix))
+    return (yield from multiply_self(m, f, carry(m, plus(m, v, x))))
 
 
-def _load_scalars(m, addresses, shift=0):
-    """Canonical scalars as limbs, times 2^shift."""
-    return limbs_from_words(m, FR_LANES, load_rows(m, addresses, FR_WORDS), shift)
+def weighed(m, counts, rho, r, v, v_p):
+    """rho r in [0, r), and the columns of rho v and of rho v_p, 0 where `counts` says so: all in one list.
 
-
-@operation
-def _read_challenges(b, d, a, last):
-    """Sixteen times 64 bytes modulo r, in Montgomery form."""
-    m, f = Machine(b), FR_LANES
-
-    def read(addresses):
-        t = limbs_from_words(m, _CHALLENGE, load_rows(m, addresses, _CHALLENGE.n_words))
-        x = yield from reduce(m, f, t)  # t / R < 2^252
-        return (yield from multiply(m, f, x, constant(m, f, f.radix**2)))
-
-    rows = _rows_from(m, a, I64(64), last)
-    _store_pair(m, d, together(*(read(addresses) for addresses in rows)))
-
-
-@operation
-def _write(b, a, last, d):
-    """Sixteen rows of words from a on, in Montgomery form."""
-    m = Machine(b)
-    for addresses, x in zip(_rows_from(m, a, I64(FR_BYTES), last), _load_pair(m, d)):
-        store_rows(m, addresses, leave(m, FR_LANES, x))
-
-
-@operation
-def _step(b, p, q, r, x, stride, last, w, w_radix):
-    """p <- p d + x w q, q <- q d, for d = r - w.  In: x rows of scalars; w, w_radix blocks: w, w R."""
-    m, f = Machine(b), FR_LANES
-    w_j, k = load(m, f, w), load(m, f, w_radix)
-
-    def step(p_i, q_i, r_i, addresses):
-        c = yield from multiply(m, f, _load_scalars(m, addresses), k)
-        d = difference(m, f, r_i, w_j, 1)
-        t = plus(m, (yield from product(m, p_i, d)), (yield from product(m, c, q_i)))
-        new_p = yield from reduce(m, f, t)
-        return new_p, (yield from multiply(m, f, q_i, d))
-
-    pairs = zip(*(_load_pair(m, address) for address in (p, q, r)), _rows_from(m, x, stride, last))
-    new = together(*(step(*operands) for operands in pairs))
-    for address, pair in zip((p, q), zip(*new)):
-        _store_pair(m, address, pair)
-
-
-@operation
-def _minus_one(b, d):
-    """x - 1, weak."""
-    m, f = Machine(b), FR_LANES
-    one = constant(m, f, 1)
-    _store_pair(m, d, [weaken(m, f, minus(m, x, one)) for x in _load_pair(m, d)])
-
-
-@operation
-def _open(b, a, last, x, v, stride):
-    """(v + x)^2 as rows of words from a on.  In: v rows of scalars."""
-    m, f = Machine(b), FR_LANES
-
-    def opened(x_i, addresses):
-        v_i = yield from multiply(m, f, _load_scalars(m, addresses), constant(m, f, f.radix))
-        return (yield from multiply_self(m, f, carry(m, plus(m, v_i, x_i))))
-
-    out = together(*map(opened, _load_pair(m, x), _rows_from(m, v, stride, last)))
-    for addresses, y in zip(_rows_from(m, a, I64(FR_BYTES), last), out):
-        store_rows(m, addresses, leave(m, f, y))
+    In: words; rho below 2^128, r in Montgomery form, v and v_p any integers below r.
+    """
+    f = FR_LANES
+    weights = limbs_from_words(m, _WEIGHT, rho)
+    t = yield from _rectangle(m, weights, limbs_from_words(m, f, r, f.lift))
+    x = yield from reduce(m, f, [*t, m.zero, m.zero])  # 2^128 2^lift r / R is next to nothing
+    weights = [m.select(counts, limb, m.zero) for limb in weights]
+    columns = []
+    for factor in (v, v_p):
+        columns += yield from _rectangle(m, weights, limbs_from_words(m, f, factor))
+    return [*exact(m, f, x), *columns]
 
 
 def _rectangle(m, x, y):
@@ -173,32 +128,105 @@ def _rectangle(m, x, y):
     return t
 
 
+def minus_total(m, columns, scale):
+    """Minus (T scale / R), T over all lanes, in [0, r).  In: _SUM_LIMBS carried columns of T; scale an integer."""
+    f = FR_LANES
+    for distance in (4, 2, 1):
+        columns = [m.add(x, m.shuffle(x, x, [lane ^ distance for lane in range(LANES)])) for x in columns]
+    x = yield from reduce(m, f, [*carry(m, columns), m.zero, m.zero])
+    x = exact(m, f, (yield from multiply(m, f, x, constant(m, f, scale))))
+    return exact(m, f, difference(m, f, [m.zero] * f.n, x, 1))
+
+
+# Operations on pairs ---------------------------------------------------------------------------------------------------------
+
+
+def _rows_from(m, address, stride, last):
+    """Addresses of both times eight rows, `stride` bytes apart; those beyond row `last` are its own."""
+    b, out = m.builder, [address]
+    for lane in range(1, PAIR):
+        out.append(b.add(out[-1], b.select(b.icmp_signed("<=", I64(lane), last), stride, I64(0))))
+    return out[:LANES], out[LANES:]
+
+
+def _read(m, address, stride, last, n_words=FR_WORDS):
+    """Both times eight rows of words, in lanes."""
+    return [load_rows(m, addresses, n_words) for addresses in _rows_from(m, address, stride, last)]
+
+
+def _write(m, address, last, pair):
+    """Both times eight rows of words, one after the other."""
+    for addresses, x in zip(_rows_from(m, address, I64(FR_BYTES), last), pair):
+        store_rows(m, addresses, x)
+
+
+def _load_pair(m, address):
+    return [load(m, FR_LANES, m.offset(address, FR_BLOCK * i)) for i in range(2)]
+
+
+def _store_pair(m, address, pair):
+    for i in range(2):
+        store(m, FR_LANES, m.offset(address, FR_BLOCK * i), pair[i])
+
+
+@operation
+def _read_challenges(b, d, a, last):
+    """Sixteen times 64 bytes modulo r, in Montgomery form."""
+    m = Machine(b)
+    challenges = _read(m, a, I64(8 * _CHALLENGE.n_words), last, _CHALLENGE.n_words)
+    _store_pair(m, d, together(*(challenge_modulo_r(m, c) for c in challenges)))
+
+
+@operation
+def _write_rows(b, a, last, d):
+    """Sixteen rows of words from a on, in Montgomery form."""
+    m = Machine(b)
+    _write(m, a, last, [leave(m, FR_LANES, x) for x in _load_pair(m, d)])
+
+
+@operation
+def _step(b, p, q, r, x, stride, last, w, w_radix):
+    """p <- p d + x w q, q <- q d for d = r - w.  In: x rows of scalars; w, w_radix blocks: w, w R."""
+    m, n = Machine(b), FR_LANES.n
+    constants = [load(m, FR_LANES, at) for at in (w, w_radix)]
+    pairs = zip(*(_load_pair(m, at) for at in (p, q, r)), _read(m, x, stride, last))
+    new = together(*(next_fraction(m, *operands, *constants) for operands in pairs))
+    _store_pair(m, p, [x[:n] for x in new])
+    _store_pair(m, q, [x[n:] for x in new])
+
+
+@operation
+def _minus_one(b, d):
+    """x - 1."""
+    m, f = Machine(b), FR_LANES
+    one = constant(m, f, 1)
+    _store_pair(m, d, [weaken(m, f, minus(m, x, one)) for x in _load_pair(m, d)])
+
+
+@operation
+def _open(b, a, last, x, v, stride):
+    """(v + x)^2 as rows of words from a on.  In: v rows of scalars."""
+    m = Machine(b)
+    out = together(*(opened(m, *operands) for operands in zip(_load_pair(m, x), _read(m, v, stride, last))))
+    _write(m, a, last, [leave(m, FR_LANES, y) for y in out])
+
+
 @operation
 def _weigh(b, a, last, rho, r, v, stride, v_p, sums):
-    """rho r as rows of words from a on, canonical; rho v and rho v_p are added to the sums, _SUM_LIMBS vectors each.
-
-    In: rows; rho below 2^128, r in Montgomery form, v and v_p any integers below r.
-    """
+    """rho r as rows of words from a on, canonical; rho v and rho v_p are added to the sums, _SUM_LIMBS vectors each."""
     m, f = Machine(b), FR_LANES
-    widths = (I64(FR_BYTES), I64(FR_BYTES), stride, I64(FR_BYTES))
-    rows = zip(*(_rows_from(m, at, width, last) for at, width in zip((rho, r, v, v_p), widths)))
-    present = b.sub(b.shl(I64(2), last), I64(1))
-
-    def weighed(half, rho_rows, r_rows, v_rows, v_p_rows):
-        weights = limbs_from_words(m, _WEIGHT, load_rows(m, rho_rows, _WEIGHT.n_words))
-        t = yield from _rectangle(m, weights, _load_scalars(m, r_rows, f.lift))
-        x = yield from reduce(m, f, [*t, m.zero, m.zero])
-        mask = m.mask(b.lshr(present, I64(LANES * half)))
-        weights = [m.select(mask, limb, m.zero) for limb in weights]  # a repeated proof counts once
-        out = []
-        for addresses in (v_rows, v_p_rows):
-            out += yield from _rectangle(m, weights, _load_scalars(m, addresses))
-        return x, out
-
-    (x_0, t_0), (x_1, t_1) = together(*(weighed(half, *addresses) for half, addresses in enumerate(rows)))
-    for addresses, x in zip(_rows_from(m, a, I64(FR_BYTES), last), (x_0, x_1)):
-        store_rows(m, addresses, words_from_limbs(m, f, exact(m, f, x)))
-    total = [m.add(m.load(sums, i), m.add(t_0[i], t_1[i])) for i in range(2 * _SUM_LIMBS)]
+    row_bytes = I64(FR_BYTES)
+    rows = zip(
+        _read(m, rho, row_bytes, last, _WEIGHT.n_words),
+        _read(m, r, row_bytes, last),
+        _read(m, v, stride, last),
+        _read(m, v_p, row_bytes, last),
+    )
+    there = b.sub(b.shl(I64(2), last), I64(1))  # bits 0..last: a repeated proof counts once
+    counts = [m.mask(b.lshr(there, I64(LANES * half))) for half in range(2)]
+    new = together(*(weighed(m, mask, *words) for mask, words in zip(counts, rows)))
+    _write(m, a, last, [words_from_limbs(m, f, x[: f.n]) for x in new])
+    total = [m.add(m.load(sums, i), m.add(*(x[f.n + i] for x in new))) for i in range(2 * _SUM_LIMBS)]
     for first in (0, _SUM_LIMBS):
         for i, limb in enumerate(carry(m, total[first : first + _SUM_LIMBS])):
             m.store(sums, first + i, limb)
@@ -206,19 +234,14 @@ def _weigh(b, a, last, rho, r, v, stride, v_p, sums):
 
 @operation
 def _close(b, a, sums):
-    """Minus the sums, over all lanes, as two rows of words from a on, canonical: of v, and of v_p, which came in Montgomery form."""
+    """Minus the sums over all lanes as two rows of words from a on, canonical: of v, and of v_p, which came in Montgomery form."""
     m, f = Machine(b), FR_LANES
-
-    def closed(first, scale):
-        t = [m.load(sums, first + i) for i in range(_SUM_LIMBS)]
-        for distance in (4, 2, 1):
-            t = [m.add(x, m.shuffle(x, x, [lane ^ distance for lane in range(LANES)])) for x in t]
-        x = yield from reduce(m, f, [*carry(m, t), m.zero, m.zero])
-        x = exact(m, f, (yield from multiply(m, f, x, constant(m, f, scale))))
-        return exact(m, f, difference(m, f, [m.zero] * f.n, x, 1))
-
-    scales = (f.radix, f.radix >> (64 * f.n_words))
-    for i, x in enumerate(together(*(closed(_SUM_LIMBS * i, scale) for i, scale in enumerate(scales)))):
+    columns = [m.load(sums, i) for i in range(2 * _SUM_LIMBS)]
+    totals = together(
+        minus_total(m, columns[:_SUM_LIMBS], f.radix),
+        minus_total(m, columns[_SUM_LIMBS:], f.radix >> (64 * f.n_words)),
+    )
+    for i, x in enumerate(totals):
         store_rows(m, [m.offset(a, FR_BYTES * i)] * LANES, words_from_limbs(m, f, x))
 
 
@@ -289,7 +312,7 @@ def statement_many(r, v_p, in_domain, challenge, inputs, n_inputs, v, domain_siz
             last = min(n - i, PAIR) - 1
             p, q, before = row(room, 6 * k), row(room, 6 * k + 2), row(room, 6 * k + 4)
             _read_challenges(r_pair, row(challenge, i), last)
-            _write(row(r, i), last, r_pair)
+            _write_rows(row(r, i), last, r_pair)
             _one_pair(p)
             _copy_pair(q, r_pair)
             _minus_one(q)
@@ -325,8 +348,8 @@ def statement_many(r, v_p, in_domain, challenge, inputs, n_inputs, v, domain_siz
 def weigh_many(out, rho, r, v, v_p):
     """rho_i r_i of n proofs, then - sum rho_i v_i and - sum rho_i v_p,i (contract: statement.py)."""
     n = len(r)
-    sums = stack(2 * 8 * 8)
-    for i in range(2 * 8 * 8):
+    sums = stack(128)  # 2 _SUM_LIMBS vectors
+    for i in range(128):
         store_word(sums + 8 * i, np.uint64(0))
     for i in range(0, n, PAIR):
         last = min(n - i, PAIR) - 1
