@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .batch import Verdict as Verdict
     from .batch import verify as verify
     from .batch import verify_batch as verify_batch
+    from .batch import verify_batches as verify_batches
     from .curve import G1 as G1
     from .curve import G2 as G2
     from .wire import Payload as Payload
@@ -33,7 +34,7 @@ __version__ = "0.1.0"
 
 # Opened at first use: the kernels pull in numba, which takes longer than the rest of a command line
 _ROOMS = {
-    "batch": ("BadProof", "Verdict", "verify", "verify_batch"),
+    "batch": ("BadProof", "Verdict", "verify", "verify_batch", "verify_batches"),
     "curve": ("G1", "G2"),
     "wire": (
         "Payload",
@@ -70,6 +71,7 @@ __all__ = [
     "encode_verifying_key",
     "verify",
     "verify_batch",
+    "verify_batches",
 ]
 
 

@@ -21,6 +21,7 @@ from .curve import (
     ONE_1,
     ONE_2,
     POINT_ERRORS,
+    POINT_NOT_IN_SUBGROUP,
     POINT_OK,
     decode_g1_many,
     decode_g2_many,
@@ -136,21 +137,35 @@ def encode_g2(point: G2) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class DecodedProofs:
-    """n proofs, row by row.  A row named in `errors` is malformed and holds nothing of use."""
+    """n proofs, row by row.  A row with a `fault` other than 0 is malformed and holds nothing of use."""
 
     t_bytes: Octets  # (n, 48), as they came: the transcript hashes them
     T: Words  # (n, 12)
     U: Words  # (n, 12)
     v: Words  # (n, 4) canonical
-    errors: dict[int, WireError]
+    fault: Octets  # (n,), what proof_fault puts into words
+
+
+# Faults of a proof: 0, or the status of T; of U, if T is fine; of v, if both points are
+_FAULT_IN_U, _FAULT_IN_V = 16, 32
+FAULT_T_NOT_IN_SUBGROUP = POINT_NOT_IN_SUBGROUP
+FAULT_U_NOT_IN_SUBGROUP = POINT_NOT_IN_SUBGROUP | _FAULT_IN_U
+
+
+def proof_fault(fault: int) -> WireError:
+    """The error that a fault stands for; it names proof.T, proof.U or proof.v."""
+    if fault == _FAULT_IN_V:
+        return WireError("proof.v", "not below r: send the remainder modulo r")
+    name = "proof.U" if fault & _FAULT_IN_U else "proof.T"
+    return WireError(name, POINT_ERRORS[fault & ~_FAULT_IN_U])
 
 
 def decode_proof(data: Bytes) -> Proof:
     """128 bytes -> proof.  Raises WireError, naming proof.T, proof.U or proof.v."""
     data = exactly(data, PROOF_BYTES, "proof")
     decoded = decode_proofs(_row(data))
-    for error in decoded.errors.values():
-        raise error
+    if fault := int(decoded.fault[0]):
+        raise proof_fault(fault)
     v = decode_scalar(data[2 * G1_BYTES :], "proof.v")
     return Proof(G1.from_words(decoded.T[0]), G1.from_words(decoded.U[0]), v)
 
@@ -160,20 +175,19 @@ def encode_proof(proof: Proof) -> bytes:
     return encode_g1(proof.T) + encode_g1(proof.U) + encode_scalar(proof.v, "proof.v")
 
 
-def decode_proofs(data: Octets) -> DecodedProofs:
-    """(n, 128) bytes -> n proofs, each sound or named in `errors` with its first fault.  Raises nothing."""
+def decode_proofs(data: Octets, *, subgroup: bool = True) -> DecodedProofs:
+    """(n, 128) bytes -> n proofs, each sound or with its first fault.  Raises nothing.
+
+    subgroup=False: points may lie outside the subgroup, anywhere on the curve; the caller sees to it.
+    """
     n = len(data)
     t_bytes, u_bytes = data[:, :G1_BYTES], data[:, G1_BYTES : 2 * G1_BYTES]
-    points, status = decode_g1_many(np.concatenate([t_bytes, u_bytes]))
+    points, status = decode_g1_many(np.concatenate([t_bytes, u_bytes]), subgroup=subgroup)
     v = scalar_words(data[:, 2 * G1_BYTES :])
-    errors: dict[int, WireError] = {}
-    for i in np.flatnonzero(~fr_is_canonical(v)):
-        errors[int(i)] = WireError("proof.v", "not below r: send the remainder modulo r")
-    for i in np.flatnonzero(status[n:] != POINT_OK):
-        errors[int(i)] = WireError("proof.U", POINT_ERRORS[int(status[n + i])])
-    for i in np.flatnonzero(status[:n] != POINT_OK):
-        errors[int(i)] = WireError("proof.T", POINT_ERRORS[int(status[i])])
-    return DecodedProofs(np.ascontiguousarray(t_bytes), points[:n], points[n:], v, errors)
+    fault = np.where(fr_is_canonical(v), np.uint8(0), np.uint8(_FAULT_IN_V))
+    fault = np.where(status[n:] != POINT_OK, status[n:] | np.uint8(_FAULT_IN_U), fault)
+    fault = np.where(status[:n] != POINT_OK, status[:n], fault)
+    return DecodedProofs(np.ascontiguousarray(t_bytes), points[:n], points[n:], v, fault)
 
 
 # Payloads --------------------------------------------------------------------------------------------------------------------
