@@ -22,7 +22,7 @@ from .kernels.fr import (
     fr_sub_many,
     fr_to_mont_many,
 )
-from .kernels.limbs import WORD_BITS, WORD_BYTES, place, readable, rows
+from .kernels.limbs import WORD_BYTES, place, readable, rows
 from .parameters import FP_MODULUS, FR_MODULUS
 
 Words: TypeAlias = NDArray[np.uint64]
@@ -127,20 +127,6 @@ def fr_sum(a: Words) -> Words:
         half = len(a) // 2
         a = np.concatenate([fr_add(a[:half], a[half : 2 * half]), a[2 * half :]])
     return a
-
-
-def fr_from_wide(data: Octets) -> Words:
-    """64 little-endian bytes a row, reduced modulo r -> (n, 4) Montgomery form.
-
-    512 bits = low 192 + 2^192 middle 192 + 2^384 high 128: each part is below r.
-    """
-    words = rows(data, 64, np.uint8).view("<u8").astype(np.uint64, copy=False)
-    total = np.zeros((len(words), FR_WORDS), np.uint64)
-    for start, end in ((0, 3), (3, 6), (6, 8)):
-        part = np.zeros((len(words), FR_WORDS), np.uint64)
-        part[:, : end - start] = words[:, start:end]
-        total = fr_add(total, fr_mul(fr_from_canonical(part), fr_from_ints([1 << (WORD_BITS * start)])))
-    return total
 
 
 def fr_is_canonical(a: Words) -> NDArray[np.bool_]:
