@@ -98,15 +98,17 @@ def _derive_key_many(context_string: str, n: int, fields: Sequence[Octets]) -> O
     fields = [np.ascontiguousarray(field)[None] if field.ndim == 1 else readable(field) for field in fields]
     where = [place(field) for field in fields]  # (address, stride, size); the stride of an added axis is 0
     length = sum(size for _, _, size in where)
-    out = np.empty((n, CHALLENGE_BYTES), np.uint8)
-    kernels.hash_many_into(
-        out,
-        _context_key(context_string),
-        np.array(where),
-        kernels.DERIVE_KEY_MATERIAL,
-        kernels.room_for_messages(length),
-        kernels.scratch(length),
-    )
+    out, key = np.empty((n, CHALLENGE_BYTES), np.uint8), _context_key(context_string)
+    if length <= kernels.CHUNK_BYTES:
+        kernels.hash_many_into(
+            out, key, np.array(where), kernels.DERIVE_KEY_MATERIAL, kernels.room_for_messages(length)
+        )
+        return out
+    scratch = kernels.scratch(length)
+    for i in range(n):
+        material = b"".join([field[i % len(field)].tobytes() for field in fields])
+        message = np.frombuffer(material, np.uint8)
+        kernels.hash_into(out[i], key, message, kernels.DERIVE_KEY_MATERIAL, scratch)
     return out
 
 

@@ -16,9 +16,9 @@ from llvmlite import ir
 from numba.core import cgutils
 
 from . import cpu
-from .cache import inner, kernel
+from .cache import inlined, kernel
 from .intrinsics import I64, operation
-from .limbs import load_word, row, stack, store_word
+from .limbs import row, stack
 
 BLOCK_BYTES = 64
 CHUNK_BYTES = 1024
@@ -42,7 +42,6 @@ PERMUTATION = (2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8)
 ROUNDS = 7
 
 _CHUNK_BLOCKS = 16
-_BLOCK_WORDS = 8
 _VALUE_WORDS = 4
 
 _I32 = ir.IntType(32)
@@ -165,6 +164,29 @@ def transpose_lanes(b, out, state):
 
 
 @operation
+def values_from_lanes(b, out, state):
+    """The chaining values of sixteen lanes, 32 bytes each.  In: state as transpose_lanes takes it."""
+    half = ir.Constant(ir.VectorType(_I32, min(WIDTH, 8)), list(range(min(WIDTH, 8))))
+    for lane in range(0, LANES, WIDTH):
+        for word in range(0, 8, WIDTH):
+            square = _load(b, _WORDS, b.add(state, I64(4 * (LANES * word + lane))), WIDTH, 4 * LANES, 4)
+            rows = [b.shuffle_vector(x, x, half) for x in _transposed(b, square)]
+            _store(b, b.add(out, I64(VALUE_BYTES * lane + 4 * word)), rows, VALUE_BYTES)
+
+
+@operation
+def copy_value(b, out, value):
+    """A chaining value; out may be value."""
+    _store(b, out, _load(b, _I32, value, 8, 4, 4), 4)
+
+
+@operation
+def zero_block(b, block):
+    """64 zero bytes."""
+    _store(b, block, [ir.Constant(_I32, 0)] * 16, 4)
+
+
+@operation
 def copy_bytes(b, out, data, n):
     """n bytes from data to out; they do not overlap."""
     out, data = (b.inttoptr(a, cgutils.voidptr_t) for a in (out, data))
@@ -174,48 +196,27 @@ def copy_bytes(b, out, data, n):
 # The tree --------------------------------------------------------------------------------------------------------------------
 
 
-@inner
-def _copy_value(out, value):
-    for i in range(_VALUE_WORDS):
-        store_word(out + 8 * i, load_word(value + 8 * i))
-
-
-@inner
-def _zero_block(block):
-    for i in range(_BLOCK_WORDS):
-        store_word(block + 8 * i, np.uint64(0))
-
-
-@inner
+@inlined
 def _open_chunk(cv, block, key, data, length, counter, flags):
     """All compressions of a chunk but the last, whose inputs are left in cv and block.  In: length 0..1024.
 
     Out: (length, flags) of the last block; without ROOT.
     """
-    _copy_value(cv, key)
+    copy_value(cv, key)
     out = stack(8)
     start = CHUNK_START
     while length > BLOCK_BYTES:
         compress(out, cv, data, counter, BLOCK_BYTES, flags | start)
-        _copy_value(cv, out)
+        copy_value(cv, out)
         data += BLOCK_BYTES
         length -= BLOCK_BYTES
         start = 0
-    _zero_block(block)
+    zero_block(block)
     copy_bytes(block, data, length)
     return length, flags | start | CHUNK_END
 
 
-@inner
-def _values_from_lanes(out, state):
-    """The chaining values of sixteen lanes, 32 bytes each."""
-    rows = stack(128)
-    transpose_lanes(rows, state)
-    for lane in range(LANES):
-        _copy_value(out + VALUE_BYTES * lane, rows + BLOCK_BYTES * lane)
-
-
-@inner
+@inlined
 def _chunk_values(out, key, data, length, flags):
     """The chaining values of all chunks of a long input."""
     state = stack(128)
@@ -230,17 +231,17 @@ def _chunk_values(out, key, data, length, flags):
             compress_lanes(state, state, at + BLOCK_BYTES * i, CHUNK_BYTES, chunk, 1, BLOCK_BYTES, flags)
         at += BLOCK_BYTES * (_CHUNK_BLOCKS - 1)
         compress_lanes(state, state, at, CHUNK_BYTES, chunk, 1, BLOCK_BYTES, flags | CHUNK_END)
-        _values_from_lanes(out + VALUE_BYTES * chunk, state)
+        values_from_lanes(out + VALUE_BYTES * chunk, state)
         chunk += LANES
     while CHUNK_BYTES * chunk < length:
         at = CHUNK_BYTES * chunk
         n, last = _open_chunk(cv, block, key, data + at, min(length - at, CHUNK_BYTES), chunk, flags)
         compress(block, cv, block, chunk, n, last)
-        _copy_value(out + VALUE_BYTES * chunk, block)
+        copy_value(out + VALUE_BYTES * chunk, block)
         chunk += 1
 
 
-@inner
+@inlined
 def _parent_values(values, key_lanes, key, n, flags):
     """One level up, in place: n values -> ceil(n / 2); an odd one out moves up as it is."""
     state = stack(128)
@@ -249,18 +250,18 @@ def _parent_values(values, key_lanes, key, n, flags):
     i = 0
     while i + LANES <= pairs:
         compress_lanes(state, key_lanes, values + BLOCK_BYTES * i, BLOCK_BYTES, 0, 0, BLOCK_BYTES, flags | PARENT)
-        _values_from_lanes(values + VALUE_BYTES * i, state)
+        values_from_lanes(values + VALUE_BYTES * i, state)
         i += LANES
     while i < pairs:
         compress(block, key, values + BLOCK_BYTES * i, 0, BLOCK_BYTES, flags | PARENT)
-        _copy_value(values + VALUE_BYTES * i, block)
+        copy_value(values + VALUE_BYTES * i, block)
         i += 1
     if n % 2:
-        _copy_value(values + VALUE_BYTES * pairs, values + BLOCK_BYTES * pairs)
+        copy_value(values + VALUE_BYTES * pairs, values + BLOCK_BYTES * pairs)
     return pairs + n % 2
 
 
-@inner
+@inlined
 def _hash(out, out_length, key, data, length, flags, values):
     """hash_into on addresses."""
     cv = stack(4)
@@ -275,7 +276,7 @@ def _hash(out, out_length, key, data, length, flags, values):
         spread_value(key_lanes, key)
         while count > 2:
             count = _parent_values(values, key_lanes, key, count, flags)
-        _copy_value(cv, key)
+        copy_value(cv, key)
         copy_bytes(block, values, BLOCK_BYTES)
         n, last = BLOCK_BYTES, flags | PARENT
     piece = stack(8)
@@ -307,15 +308,15 @@ def hash_into(out, key, data, flags, values):
 
 
 def room_for_messages(length):
-    """Where sixteen messages of `length` bytes are put together, each in whole blocks."""
+    """Where sixteen messages of `length` bytes are put together, each in whole blocks, the rest zero."""
     return np.zeros((LANES, BLOCK_BYTES * max(1, -(-length // BLOCK_BYTES))), np.uint8)
 
 
-@inner
+@inlined
 def _hash_blocks(out, value, at, first, length, flags):
     """compress from block `first` on of a message of at most one chunk at `at`; `value` is the one before it.  Out: 64 bytes."""
     state = stack(8)
-    _copy_value(state, value)
+    copy_value(state, value)
     flags |= 0 if first else CHUNK_START
     at += BLOCK_BYTES * first
     length -= BLOCK_BYTES * first
@@ -327,7 +328,7 @@ def _hash_blocks(out, value, at, first, length, flags):
     compress(out, state, at, 0, length, flags | CHUNK_END | ROOT)
 
 
-@inner
+@inlined
 def _hash_blocks_lanes(out, value, at, width, first, length, flags):
     """_hash_blocks of sixteen messages, `width` bytes apart.  Out: sixteen times 64 bytes."""
     state = stack(128)
@@ -345,31 +346,26 @@ def _hash_blocks_lanes(out, value, at, width, first, length, flags):
 
 
 @kernel
-def hash_many_into(out, key, fields, flags, room, values):
-    """BLAKE3 of n messages of one length, each put together from fields where they lie.
+def hash_many_into(out, key, fields, flags, room):
+    """BLAKE3 of n messages of one length, at most a chunk, each put together from fields where they lie.
 
-    In: fields (k, 3) int64, each (address, stride, length): message i is made of the `length` bytes at `address + i stride`, field after
-    field; stride 0 for what all messages share.  room: room_for_messages(length of a message); the others as in hash_into.
+    In: fields (k, 3) int64, each (address, stride, size): message i is made of the `size` bytes at `address + i stride`, field after field;
+    stride 0 for what all messages share.  room: room_for_messages(their length); the others as in hash_into.
     Out: out (n, 64) uint8.
-    Cost: up to 1,024 bytes sixteen at a time, the blocks that all begin with only once; longer messages one at a time.
+    Cost: sixteen messages at a time; the blocks that all begin with once.
     """
-    n, width = len(out), room.shape[1]
-    length = fields[:, 2].sum()
-    lanes = LANES if length <= CHUNK_BYTES else 1
+    n, width, length = len(out), room.shape[1], fields[:, 2].sum()
     value, rows = stack(8), stack(128)
-    _copy_value(value, row(key, 0))
+    copy_value(value, row(key, 0))
     first = 0
-    for i in range(0, n, lanes):
-        m = min(lanes, n - i)
+    for i in range(0, n, LANES):
+        m = min(LANES, n - i)
         start = 0
         for address, stride, size in fields:
             if stride or i == 0:  # what is shared lies there already
                 for lane in range(m):
                     copy_bytes(row(room, lane) + start, address + (i + lane) * stride, size)
             start += size
-        if lanes == 1:
-            _hash(row(out, i), BLOCK_BYTES, row(key, 0), row(room, 0), length, flags, row(values, 0))
-            continue
         if i == 0:
             shared = 0
             for _, stride, size in fields:
@@ -377,14 +373,8 @@ def hash_many_into(out, key, fields, flags, room, values):
                     break
                 shared += size
             while BLOCK_BYTES * (first + 1) <= min(shared, length - 1):
-                compress(
-                    value,
-                    value,
-                    row(room, 0) + BLOCK_BYTES * first,
-                    0,
-                    BLOCK_BYTES,
-                    flags | (0 if first else CHUNK_START),
-                )
+                at = row(room, 0) + BLOCK_BYTES * first
+                compress(value, value, at, 0, BLOCK_BYTES, flags | (0 if first else CHUNK_START))
                 first += 1
         if m < FEW:
             for lane in range(m):

@@ -13,7 +13,7 @@ Cost of a proof, in multiplications: log2 N for r^N, 4 l for the fraction, 10, a
 import numpy as np
 
 from ..parameters import FR_MODULUS
-from .cache import inner, kernel
+from .cache import inlined, kernel
 from .fr import (
     FR_BYTES,
     FR_WORDS,
@@ -46,7 +46,7 @@ def room():
     return np.empty((BLOCK, 2 * FR_WORDS), np.uint64)
 
 
-@inner
+@inlined
 def _power(z, a, n):
     """z = a^n, n >= 1."""
     bit = 1

@@ -7,7 +7,7 @@ Bounds: every block is weak, and what is multiplied here besides is at most 8/3 
 import numpy as np
 
 from ..parameters import FR_MODULUS
-from .cache import inner, kernel
+from .cache import inlined, kernel
 from .fr import FR_BYTES, FR_WORDS, fr_copy, fr_inv, fr_mul, fr_one
 from .fr_lanes import (
     FR_BLOCK,
@@ -262,7 +262,7 @@ def _copy_pair(d, a):
     fr8_copy(d + FR_BLOCK, a + FR_BLOCK)
 
 
-@inner
+@inlined
 def _power(z, a, n):
     """z = a^n, n >= 1."""
     bit = 1
@@ -280,7 +280,7 @@ def _power(z, a, n):
             _mul_pair(z, z, a)
 
 
-@inner
+@inlined
 def _invert(d):
     """1/x in each lane, none of them 0, with one inversion."""
     words, before, product, inverse = stack(32), stack(32), stack(4), stack(4)
