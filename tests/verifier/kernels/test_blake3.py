@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from llvmlite.binding import get_host_cpu_features
 
 from bonsai_verifier.errors import InputError
 from bonsai_verifier.kernels import blake3 as kernels
@@ -149,18 +150,22 @@ def test_counter_crosses_32_bits_in_both_bodies():
         assert one.tobytes() == reference.blake3(b"").digest(64, seek=64 * (first + lane))
 
 
-def test_blake3_is_the_same_on_a_cpu_without_wide_vectors():
-    """LLVM cuts the sixteen lanes to the baseline registers of the architecture."""
+@pytest.mark.parametrize(("name", "features", "width"), [("generic", "", 4), ("x86-64-v3", "+avx,+avx2", 16)])
+def test_blake3_is_the_same_on_a_cpu_of_another_width(name, features, width):
+    """Sixteen lanes four at a time where registers have 128 bits; in two registers of 256."""
+    if "avx2" in features and not get_host_cpu_features().get("avx2"):
+        pytest.skip("the processor has no AVX2")
     script = (
+        "from bonsai_verifier.kernels.blake3 import WIDTH\n"
         "from bonsai_verifier.transcript import blake3, derive_key_many\n"
         "import numpy as np\n"
         "rows = np.arange(20 * 276, dtype=np.uint32).astype(np.uint8).reshape(20, 276)\n"
-        "print(blake3(bytes(i % 251 for i in range(70_000))).hex(), blake3(derive_key_many('c', rows)).hex())"
+        "print(WIDTH, blake3(bytes(i % 251 for i in range(70_000))).hex(), blake3(derive_key_many('c', rows)).hex())"
     )
-    env = os.environ | {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
+    env = os.environ | {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": features}
     done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, check=True)
     rows = np.arange(20 * 276, dtype=np.uint32).astype(np.uint8).reshape(20, 276)
-    want = [blake3(pattern(70_000)).hex(), blake3(derive_key_many("c", rows)).hex()]
+    want = [str(width), blake3(pattern(70_000)).hex(), blake3(derive_key_many("c", rows)).hex()]
     assert done.stdout.split() == want
 
 

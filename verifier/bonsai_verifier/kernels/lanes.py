@@ -24,7 +24,9 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils
 
-from .intrinsics import I64, operation, value
+from .intrinsics import I64, formula, operation, value
+from .inverse import inversion
+from .limbs import stack
 
 LANES = 8
 LIMB_BITS = 52
@@ -198,6 +200,16 @@ class Machine:
     def store(self, address: Any, i: int, x: Any) -> None:
         self.builder.store(x, self._pointer(address, _VECTOR, VECTOR_BYTES * i), align=8)
 
+    def broadcast(self, address: Any, i: int = 0) -> Any:
+        """Word i at `address` in every lane."""
+        word = self.builder.load(self._pointer(address, I64, 8 * i), align=8)
+        first = self.builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), word, _I32(0))
+        return self.shuffle(first, first, [0] * LANES)
+
+    def store_word(self, address: Any, i: int, x: Any) -> None:
+        """Lane 0 as word i at `address`."""
+        self.builder.store(self.builder.extract_element(x, _I32(0)), self._pointer(address, I64, 8 * i), align=8)
+
     def load_row(self, address: Any, n_words: int) -> Any:
         """n_words words at an address of any alignment in lanes 0.., zeros above; reads nothing beyond them."""
         part = ir.VectorType(I64, n_words)
@@ -311,8 +323,13 @@ def square(m: Machine, x: Limbs) -> Writer:
 
 
 def reduce(m: Machine, f: LaneField, t: Limbs) -> Writer:
-    """t / R modulo p, carried.  In: 2n columns, |t_k| < 2^61, of value T in (-R p, R p).  Out: limbs in [0, 2^52) but for the
-    sign of the top one, of value in [T/R, T/R + p + c / 2^(52 (n - 1 - f.folds))), c = 2^-52 mod p.  2 n^2 steps.
+    """`reduced`, carried: limbs in [0, 2^52) but for the sign of the top one."""
+    return carry(m, (yield from reduced(m, f, t)))
+
+
+def reduced(m: Machine, f: LaneField, t: Limbs) -> Writer:
+    """t / R modulo p.  In: 2n columns, |t_k| < 2^61, of value T in (-R p, R p).  Out: loose, of value in
+    [T/R, T/R + p + c / 2^(52 (n - 1 - f.folds))), c = 2^-52 mod p.  2 n^2 steps.
 
     A column t_i leaves in one of two ways.  Folded: t_i 2^(52 i) is t_i c 2^(52 (i + 1)) modulo p; the next column waits for one
     step only, but more is left behind.  Cancelled: k p 2^(52 i) is added, k = -t_i/p mod 2^52; its low half is not multiplied
@@ -338,7 +355,7 @@ def reduce(m: Machine, f: LaneField, t: Limbs) -> Writer:
         for j in range(1, n):
             t[i + j + 1] = m.hi(t[i + j + 1], k, p[j])
         yield
-    return carry(m, t[n:])
+    return t[n:]
 
 
 def multiply(m: Machine, f: LaneField, x: Limbs, y: Limbs) -> Writer:
@@ -825,6 +842,53 @@ def lane_constant(name: str, f: LaneField, x: int) -> Any:
         store(m, f, d, constant(m, f, x % f.modulus))
 
     return operation(write, name)
+
+
+def lane_inverse(name: str, f: LaneField) -> Any:
+    """An intrinsic f(d, a) on blocks, weak before and after: 1/a, lane by lane, and 0 for 0.  One scalar inversion, 6 multiplications.
+
+    Variable time (inverse.py).
+    """
+    invert = inversion(f"{name}_total", f.modulus, f.n_words, f.radix**2)
+    product_words, others_words = f.n_words, f.block_bytes // 8
+
+    def gather(b: ir.IRBuilder, total: ir.Value, others: ir.Value, a: ir.Value) -> None:
+        """The words of the product of all lanes, where 0 counts as 1, and in each lane the product of the others."""
+        m = Machine(b)
+        x = load(m, f, a)
+        x = select(m, is_zero(m, f, x), constant(m, f, 1), x)
+
+        def exchanged(x: Limbs, distance: int) -> Limbs:
+            return [m.shuffle(limb, limb, [i ^ distance for i in range(LANES)]) for limb in x]
+
+        near = exchanged(x, 1)
+        (two,) = together(multiply(m, f, x, near))
+        far = exchanged(two, 2)
+        four, three = together(multiply(m, f, two, far), multiply(m, f, near, far))
+        far = exchanged(four, 4)
+        eight, seven = together(multiply(m, f, four, far), multiply(m, f, three, far))
+        store(m, f, others, seven)
+        for i, word in enumerate(words_from_limbs(m, f, exact(m, f, eight))):
+            m.store_word(total, i, word)
+
+    def scatter(b: ir.IRBuilder, d: ir.Value, total: ir.Value, others: ir.Value, a: ir.Value) -> None:
+        """The inverse of the product times that of the others; 0 where a is 0."""
+        m = Machine(b)
+        zero = is_zero(m, f, load(m, f, a))
+        inverse = limbs_from_words(m, f, [m.broadcast(total, i) for i in range(f.n_words)])
+        (x,) = together(multiply(m, f, inverse, load(m, f, others)))
+        store(m, f, d, select(m, zero, [m.zero] * f.n, x))
+
+    gather_lanes = operation(gather, f"{name}_gather")
+    scatter_lanes = operation(scatter, f"{name}_scatter")
+
+    def write(d: Any, a: Any) -> None:
+        total, others = stack(product_words), stack(others_words)
+        gather_lanes(total, others, a)
+        invert(total, total)
+        scatter_lanes(d, total, others, a)
+
+    return formula(write, name)
 
 
 def blocks(n: int, f: LaneField) -> np.ndarray:

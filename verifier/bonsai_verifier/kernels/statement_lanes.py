@@ -8,13 +8,12 @@ import numpy as np
 
 from ..parameters import FR_MODULUS
 from .cache import inlined, kernel
-from .fr import FR_BYTES, FR_WORDS, fr_copy, fr_inv, fr_mul, fr_one
+from .fr import FR_BYTES, FR_WORDS
 from .fr_lanes import (
     FR_BLOCK,
     FR_LANES,
     fr8_copy,
-    fr8_enter,
-    fr8_leave,
+    fr8_inv,
     fr8_mul,
     fr8_mul2,
     fr8_one,
@@ -280,22 +279,6 @@ def _power(z, a, n):
             _mul_pair(z, z, a)
 
 
-@inlined
-def _invert(d):
-    """1/x in each lane, none of them 0, with one inversion."""
-    words, before, product, inverse = stack(32), stack(32), stack(4), stack(4)
-    fr8_leave(words, FR_BYTES, d)
-    fr_one(product)
-    for lane in range(LANES):
-        fr_copy(before + FR_BYTES * lane, product)
-        fr_mul(product, product, words + FR_BYTES * lane)
-    fr_inv(inverse, product)
-    for lane in range(LANES - 1, -1, -1):
-        fr_mul(before + FR_BYTES * lane, before + FR_BYTES * lane, inverse)
-        fr_mul(inverse, inverse, words + FR_BYTES * lane)
-    fr8_enter(d, before, FR_BYTES)
-
-
 @kernel
 def statement_many(r, v_p, in_domain, challenge, inputs, n_inputs, v, domain_size, constants, room):
     """r, v_p and whether r is in H, of n proofs (contract: statement.py)."""
@@ -331,7 +314,7 @@ def statement_many(r, v_p, in_domain, challenge, inputs, n_inputs, v, domain_siz
             _copy_pair(before, u)
             _mul_pair(u, u, q)
         fr8_mul(z, u, u + FR_BLOCK)
-        _invert(z)
+        fr8_inv(z, z)
         fr8_mul(z, z, row(constants, 0))
         fr8_mul2(u, z, u + FR_BLOCK, u + FR_BLOCK, z, u)
         for k in range(pairs - 1, -1, -1):
