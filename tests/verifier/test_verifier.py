@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -18,8 +18,10 @@ from py_ecc.optimized_bls12_381.optimized_curve import G1, add, multiply, neg
 import bonsai_verifier as bv
 from bonsai_verifier import __main__ as command
 from bonsai_verifier import batch, equation
-from bonsai_verifier.batch import DOES_NOT_HOLD, IN_DOMAIN
-from bonsai_verifier.field import fr_from_ints, fr_to_ints, limbs_from_ints
+from bonsai_verifier.batch import IN_DOMAIN
+from bonsai_verifier.field import fr_to_ints, limbs_from_ints
+from bonsai_verifier.search import DOES_NOT_HOLD
+from bonsai_verifier.wire import decode_proofs
 from tests.reference import pari
 
 R = pari.R
@@ -318,10 +320,11 @@ def test_x_a_equals_the_reference() -> None:
     r = [17, R - 1000, 2**200, 0]
     rows = np.frombuffer(b"".join(x.to_bytes(32, "little") for row in inputs for x in row), np.uint8).reshape(4, 2, 32)
     for n in (3, 6, 8, 627):
-        z_r = fr_from_ints([pow(x, n, R) - 1 for x in r])
-        got = equation.x_a(fr_from_ints(r), z_r, rows, n)
-        expected = [pari.lagrange_sum([1, *x], n, at) for x, at in zip(inputs, r, strict=True)]
-        assert fr_to_ints(got) == expected
+        wide = np.frombuffer(b"".join(x.to_bytes(64, "little") for x in r), np.uint8).reshape(4, 64)
+        v = limbs_from_ints([3, 0, R - 1, 99], 4)
+        _, v_p, _ = equation.statement(wide, rows, v, n)
+        x_a = [pari.lagrange_sum([1, *x], n, at) for x, at in zip(inputs, r, strict=True)]
+        assert fr_to_ints(v_p) == [(v_i + x) ** 2 % R for v_i, x in zip([3, 0, R - 1, 99], x_a, strict=True)]
 
 
 def test_the_challenge_equals_the_reference() -> None:
@@ -352,8 +355,11 @@ def test_a_challenge_in_the_domain_is_false_even_if_the_equation_holds(monkeypat
     t, v = 7, 8  # x_A(r) comes out as 0
     u = (DELTA * t - ALPHA * v - v * v) * pow(TAU - root, -1, R)
     forged = Claim([1, 2], curve_key().encode(pari.ToyProof(t, u % R, v)))
-    read = batch._read(key(), [forged.proof], [forged.inputs], bytes(32))
-    assert equation.holds(key(), read.claims, limbs_from_ints([1], 4))
+    rows, inputs = arrays([forged])
+    d = decode_proofs(rows)
+    c = equation.claims(key(), np.zeros(32, np.uint8), inputs, d.t_bytes, d.T, d.U, d.v)
+    assert c.in_domain
+    assert equation.holds(key(), c, limbs_from_ints([1], 4))
     assert outcome(forged) is False
     assert check([forged]).bad == (bv.BadProof(0, IN_DOMAIN),)
 
@@ -482,52 +488,65 @@ def test_errors_that_cancel_under_equal_weights_are_caught() -> None:
     assert [b.index for b in check([claim(5), *chosen, claim(6)]).bad] == [1, 2]
 
 
-def test_one_bad_proof_among_65536_is_named() -> None:
+class Counted(NamedTuple):
+    """The sums that a batch took: how many proofs each had, and how many asked for membership."""
+
+    sizes: list[int]
+    membership: list[int]
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
+    calls = Counted([], [])
+    sums, in_subgroup = equation.sums, equation.in_subgroup
+
+    def counted_sums(
+        vk: bv.VerifyingKey, c: equation.Claims, *args: Any, subgroup: bool = False, run: Any = map
+    ) -> Any:
+        calls.sizes.append(len(c))
+        calls.membership.extend([len(c)] * subgroup)
+        return sums(vk, c, *args, subgroup=subgroup, run=run)
+
+    def counted_membership(c: equation.Claims, *args: Any, **named: Any) -> bool:
+        calls.membership.append(len(c))
+        return in_subgroup(c, *args, **named)
+
+    monkeypatch.setattr(equation, "sums", counted_sums)
+    monkeypatch.setattr(equation, "in_subgroup", counted_membership)
+    return calls
+
+
+def tiled(n: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """n true proofs, 16 different ones."""
+    proofs, inputs = arrays(claims(16))
+    return np.resize(proofs, (n, 128)), np.resize(inputs, (n, 2, 32))
+
+
+def test_one_bad_proof_among_65536_is_named(counted: Counted) -> None:
     n, at = 1 << 16, 54_321
-    proofs, inputs = (np.tile(a, (n // 16, *[1] * (a.ndim - 1))) for a in arrays(claims(16)))
+    proofs, inputs = tiled(n)
     proofs[at, 96] ^= 1
-    calls: list[int] = []
-    original = equation.holds
-
-    def counted(vk: bv.VerifyingKey, c: equation.Claims, weights: NDArray[np.uint64]) -> bool:
-        calls.append(len(c))
-        return original(vk, c, weights)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(equation, "holds", counted)
-        verdict = bv.verify_batch(key(), proofs, inputs)
-    assert verdict == bv.Verdict(False, (bv.BadProof(at, DOES_NOT_HOLD),), n)
-    assert len(calls) <= 1 + 2 * 16
-    assert sum(calls) <= 3 * n
+    assert bv.verify_batch(key(), proofs, inputs, threads=2) == bv.Verdict(False, (bv.BadProof(at, DOES_NOT_HOLD),), n)
+    assert len(counted.sizes) == 1 + 16
+    assert sum(counted.sizes) == n + n - 1
 
 
 @pytest.mark.parametrize(
     ("bad", "at_most"),
     [
-        (range(0, 1024, 32), 400),  # far apart: each costs its own way down
-        (range(33), 120),  # side by side
-        ([*range(32), 1023], 140),  # many first, one last: the last is found by halves too
-        (range(1024), 1600),
-        (range(0, 1024, 2), 1600),
+        (range(0, 1024, 32), 32 * 5 + 32),  # far apart: each costs its own way down
+        (range(33), 64),  # side by side
+        ([*range(32), 1023], 64),  # many first, one last: the last is found by halves too
+        (range(1024), 1024),
+        (range(0, 1024, 2), 1024),
     ],
 )
-def test_bad_proofs_cost_their_number_wherever_they_stand(
-    monkeypatch: pytest.MonkeyPatch, bad: Sequence[int], at_most: int
-) -> None:
-    n = 1024
-    proofs, inputs = (np.tile(a, (n // 16, *[1] * (a.ndim - 1))) for a in arrays(claims(16)))
+def test_bad_proofs_cost_their_number_wherever_they_stand(counted: Counted, bad: Sequence[int], at_most: int) -> None:
+    proofs, inputs = tiled(1024)
     proofs[list(bad), 96] ^= 1
-    calls: list[int] = []
-    original = equation.holds
-
-    def counted(vk: bv.VerifyingKey, c: equation.Claims, weights: NDArray[np.uint64]) -> bool:
-        calls.append(len(c))
-        return original(vk, c, weights)
-
-    monkeypatch.setattr(equation, "holds", counted)
     verdict = bv.verify_batch(key(), proofs, inputs)
     assert [b.index for b in verdict.bad] == list(bad)
-    assert len(calls) <= at_most
+    assert len(counted.sizes) <= at_most
 
 
 def test_all_bad_and_all_malformed() -> None:
@@ -615,13 +634,19 @@ def test_weights_are_drawn_after_all_bytes_are_fixed(monkeypatch: pytest.MonkeyP
     assert set(events[1:]) == {"weights"}
 
 
-def test_what_is_decoded_is_a_copy() -> None:
-    proofs, inputs = arrays(claims(2))
-    contexts = np.zeros((2, 32), np.uint8)
-    assert not np.shares_memory(batch._proof_rows(proofs)[0], proofs)
-    assert not np.shares_memory(batch._input_rows(inputs, 2)[0], inputs)
-    assert not np.shares_memory(batch._context_rows(contexts, 2), contexts)
-    assert not np.shares_memory(batch._context_rows(contexts[0], 2), contexts)
+@pytest.mark.parametrize("step", ["decode_proofs", "which_canonical"])
+def test_every_step_sees_the_same_bytes(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    proofs, inputs = arrays(claims(4))
+    contexts = np.zeros((4, 32), np.uint8)
+    original = vars(batch)[step]
+
+    def late(*args: Any, **named: Any) -> Any:
+        for a in (proofs, inputs, contexts):
+            a[:] = 255  # as one who shares the caller's memory would
+        return original(*args, **named)
+
+    monkeypatch.setattr(batch, step, late)
+    assert bv.verify_batch(key(), proofs, inputs, contexts).valid
 
 
 # The door --------------------------------------------------------------------------------------------------------------------

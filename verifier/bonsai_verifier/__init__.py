@@ -3,6 +3,10 @@
     vk = decode_verifying_key(open("send.vk", "rb").read())
     verify(vk, [A, com, com_new, rho, fee], proof)            True or False; WireError or InputError for what is no proof
     verify_batch(vk, proofs, public_inputs)                   Verdict(valid, bad, n): which proofs are bad, and why
+    verify_batches([(vk, proofs, public_inputs), ...])        the verdicts of several keys, for one product of pairings
+    verify_stream(vk, read_records("records", vk.n_public))   any number of proofs in bounded memory
+
+bonsai_verifier.cluster has the same calls for a Dask cluster.  docs/verifier.md is the manual.
 
 Malformed input is an error, a false proof is a verdict.  What is not imported from here is private.
 """
@@ -17,8 +21,13 @@ if TYPE_CHECKING:
     from .batch import Verdict as Verdict
     from .batch import verify as verify
     from .batch import verify_batch as verify_batch
+    from .batch import verify_batches as verify_batches
     from .curve import G1 as G1
     from .curve import G2 as G2
+    from .stream import read_payloads as read_payloads
+    from .stream import read_records as read_records
+    from .stream import stream_verdicts as stream_verdicts
+    from .stream import verify_stream as verify_stream
     from .wire import Payload as Payload
     from .wire import Proof as Proof
     from .wire import VerifyingKey as VerifyingKey
@@ -28,13 +37,16 @@ if TYPE_CHECKING:
     from .wire import encode_payload as encode_payload
     from .wire import encode_proof as encode_proof
     from .wire import encode_verifying_key as encode_verifying_key
+    from .wire import payload_public_inputs as payload_public_inputs
+    from .wire import payload_rows as payload_rows
 
 __version__ = "0.1.0"
 
 # Opened at first use: the kernels pull in numba, which takes longer than the rest of a command line
 _ROOMS = {
-    "batch": ("BadProof", "Verdict", "verify", "verify_batch"),
+    "batch": ("BadProof", "Verdict", "verify", "verify_batch", "verify_batches"),
     "curve": ("G1", "G2"),
+    "stream": ("read_payloads", "read_records", "stream_verdicts", "verify_stream"),
     "wire": (
         "Payload",
         "Proof",
@@ -45,6 +57,8 @@ _ROOMS = {
         "encode_payload",
         "encode_proof",
         "encode_verifying_key",
+        "payload_public_inputs",
+        "payload_rows",
     ),
 }
 
@@ -68,8 +82,15 @@ __all__ = [
     "encode_payload",
     "encode_proof",
     "encode_verifying_key",
+    "payload_public_inputs",
+    "payload_rows",
+    "read_payloads",
+    "read_records",
+    "stream_verdicts",
     "verify",
     "verify_batch",
+    "verify_batches",
+    "verify_stream",
 ]
 
 

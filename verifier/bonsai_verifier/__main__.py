@@ -1,55 +1,161 @@
-"""python -m bonsai_verifier KEY FILE...: verifies all proofs of the files as one batch.
+"""python -m bonsai_verifier KEY FILE...: verifies all proofs of the files, of any size, in bounded memory.
 
 A file is records back to back, each the public inputs of a proof, 32 bytes each, and the proof, 128 bytes.
-Exit code: 0 all valid, 1 a bad proof, 2 malformed input or usage.
+Exit code: 0 all valid, 1 a bad proof, 2 malformed input or usage, 130 interrupted.
 """
 
 import argparse
+import bisect
+import json
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from .batch import NO_CONTEXT, verify_batch
-from .errors import BonsaiError, InputError, WireError
-from .parameters import PROOF_BYTES, SCALAR_BYTES
+from .batch import NO_CONTEXT, Verdict
+from .errors import BonsaiError, InputError
+from .stream import CHUNK, Chunk, read_records, stream_verdicts
 from .wire import decode_verifying_key
 
-VALID, BAD, MALFORMED = 0, 1, 2
+VALID, BAD, MALFORMED, INTERRUPTED = 0, 1, 2, 130
+_PROGRESS_S = 0.2  # from one line of progress to the next
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The exit code; one line for each bad proof, and one for the batch, on stdout."""
+    """The exit code; one line for each bad proof as it is found, and one for all, on stdout; with --json one object instead."""
+    args = _parser().parse_args(arguments)
+    try:
+        report = _verified(args)
+    except (BonsaiError, OSError) as error:
+        if args.json:
+            about = {"type": type(error).__name__, "field": getattr(error, "field", ""), "message": str(error)}
+            _put_json({"ok": False, "error": about})
+        sys.stderr.write(f"error: {error}\n")
+        return MALFORMED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    report.end()
+    return BAD if report.n_bad or report.n_undecided else VALID
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bonsai_verifier", description=(__doc__ or "").partition("\n")[2])
     parser.add_argument("key", type=Path, help="verifying key, 296 bytes")
     parser.add_argument("files", type=Path, nargs="+", help="records: public inputs, 32 bytes each, then the proof")
     parser.add_argument("--context", type=bytes.fromhex, default=NO_CONTEXT, help="64 hex digits (default: zeros)")
     parser.add_argument("--allow-development", action="store_true", help="accept a key of the development setup")
-    args = parser.parse_args(arguments)
-    try:
-        vk = decode_verifying_key(args.key.read_bytes(), allow_development=args.allow_development)
-        inputs_size = SCALAR_BYTES * vk.n_public
-        names: list[str] = []
-        rows = []
-        for path in args.files:
-            data = np.frombuffer(path.read_bytes(), np.uint8)
-            if len(data) % (inputs_size + PROOF_BYTES):
-                raise WireError(str(path), f"{len(data)} bytes, no multiple of {inputs_size + PROOF_BYTES}")
-            rows.append(data.reshape(-1, inputs_size + PROOF_BYTES))
-            names += [f"{path}[{i}]" for i in range(len(rows[-1]))]
-        records = np.concatenate(rows)
-        if not len(records):
-            raise InputError("files", "no records: nothing to verify")
-        inputs = records[:, :inputs_size].reshape(len(records), vk.n_public, SCALAR_BYTES)
-        verdict = verify_batch(vk, records[:, inputs_size:], inputs, args.context)
-    except (BonsaiError, OSError) as error:
-        sys.stderr.write(f"error: {error}\n")
-        return MALFORMED
-    for bad in verdict.bad:
-        sys.stdout.write(f"{names[bad.index]}: {bad.reason}\n")
-    sys.stdout.write(f"{verdict.n - len(verdict.bad)} of {verdict.n} valid\n")
-    return VALID if verdict.valid else BAD
+    parser.add_argument("--threads", type=int, default=1, help="0 for one a core (default: 1)")
+    parser.add_argument(
+        "--search-limit",
+        type=float,
+        metavar="X",
+        help=f"spend at most X times the cost of {CHUNK:,} good proofs on finding the bad ones among as many (default: find all)",
+    )
+    parser.add_argument("--json", action="store_true", help="one object on stdout")
+    return parser
+
+
+def _verified(args: argparse.Namespace) -> "_Report":
+    vk = decode_verifying_key(args.key.read_bytes(), allow_development=args.allow_development)
+    report = _Report(args.json)
+    verdicts = stream_verdicts(
+        vk,
+        _chunks(args.files, vk.n_public, report),
+        args.context,
+        threads=args.threads,
+        search_limit=args.search_limit,
+    )
+    for verdict in verdicts:
+        report.add(verdict)
+    if not report.n:
+        raise InputError("files", "no records: nothing to verify")
+    return report
+
+
+def _chunks(paths: list[Path], n_public: int, report: "_Report") -> Iterator[Chunk]:
+    """The records of all files, those of small ones together."""
+    waiting: list[Any] = []
+    n = 0
+    for path in paths:
+        report.begin(path)
+        for chunk in read_records(path, n_public):
+            waiting.append(chunk)
+            report.n_read += len(chunk[0])
+            n += len(chunk[0])
+            if n >= CHUNK:
+                yield chunk if len(waiting) == 1 else _joined(waiting)
+                n, waiting = 0, []
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(chunks: list[Any]) -> Chunk:
+    proofs, inputs = (np.concatenate(parts) for parts in zip(*chunks, strict=True))
+    return proofs, inputs
+
+
+class _Report:
+    """What is said while verdicts come in, and in the end."""
+
+    def __init__(self, as_json: bool) -> None:
+        self.n_read = self.n = self.n_bad = self.n_undecided = 0
+        self._as_json = as_json
+        self._files: list[Path] = []
+        self._first: list[int] = []  # index of a file's first record
+        self._bad: list[dict[str, object]] = []
+        self._undecided: list[dict[str, object]] = []
+        self._progress = sys.stderr.isatty()
+        self._shown = time.monotonic()
+
+    def begin(self, path: Path) -> None:
+        self._files.append(path)
+        self._first.append(self.n_read)
+
+    def add(self, verdict: Verdict) -> None:
+        self.n += verdict.n
+        self.n_bad += len(verdict.bad)
+        self.n_undecided += len(verdict.undecided)
+        for bad in verdict.bad:
+            file, at = self._place(bad.index)
+            if self._as_json:
+                self._bad.append({"file": str(file), "index": at, "reason": bad.reason})
+            else:
+                self._put(f"{file}[{at}]: {bad.reason}")
+        for index in verdict.undecided:
+            file, at = self._place(index)
+            if self._as_json:
+                self._undecided.append({"file": str(file), "index": at})
+            else:
+                self._put(f"{file}[{at}]: undecided")
+        if self._progress and time.monotonic() - self._shown > _PROGRESS_S:
+            self._shown = time.monotonic()
+            sys.stderr.write(f"\r{self.n:,} proofs")
+            sys.stderr.flush()
+
+    def end(self) -> None:
+        if self._as_json:
+            valid = not self.n_bad and not self.n_undecided
+            _put_json({"valid": valid, "n": self.n, "bad": self._bad, "undecided": self._undecided})
+        else:
+            undecided = f", {self.n_undecided} undecided" if self.n_undecided else ""
+            self._put(f"{self.n - self.n_bad - self.n_undecided} of {self.n} valid{undecided}")
+
+    def _place(self, index: int) -> tuple[Path, int]:
+        i = bisect.bisect_right(self._first, index) - 1
+        return self._files[i], index - self._first[i]
+
+    def _put(self, line: str) -> None:
+        if self._progress:
+            sys.stderr.write("\r\x1b[K")  # the line of progress
+            sys.stderr.flush()
+        sys.stdout.write(line + "\n")
+
+
+def _put_json(value: dict[str, object]) -> None:
+    sys.stdout.write(json.dumps(value, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,14 @@
-"""From bytes to a verdict: one proof, or many with one key.
+"""From bytes to a verdict: one proof, or many with one key or several.
 
 A batch draws a weight of 128 bits for each proof once all bytes are fixed, checks the weighted sum of all proofs (equation.py), and if
-that fails looks for the bad ones by halves, with the same weights and what was computed for each proof.  No proof is called bad before it
-failed alone, so a bad proof never spoils a good one.
+that fails looks for the bad ones by halves, with the same weights and what was computed for each proof (search.py).  A proof is called bad
+for its own failure alone, so a bad proof never spoils a good one.
 """
 
 import hashlib
+import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -15,18 +16,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import equation
+from .curve import PLANES_FROM
 from .errors import BonsaiError, InputError, WireError
 from .field import Octets, Words
 from .parameters import CONTEXT_BYTES, PROOF_BYTES, SCALAR_BYTES, WEIGHT_BITS
-from .wire import Bytes, PublicInputs, VerifyingKey, decode_proofs, encode_public_inputs, exactly, which_canonical
+from .search import Group, Membership, Part, batch_cost, search
+from .threads import Run, blocks, workers
+from .wire import (
+    Bytes,
+    PublicInputs,
+    VerifyingKey,
+    decode_proofs,
+    encode_public_inputs,
+    exactly,
+    proof_fault,
+    which_canonical,
+)
 
 Errors: TypeAlias = dict[int, BonsaiError]
+Proofs: TypeAlias = Sequence[Bytes] | Octets  # n times 128 bytes, or (n, 128) uint8
+InputsOfProofs: TypeAlias = (
+    Sequence[PublicInputs] | Octets
+)  # n times the public inputs of a proof, or (n, n_public, 32) uint8
+Contexts: TypeAlias = Bytes | Sequence[Bytes] | Octets  # 32 bytes for all, or n times 32, or (n, 32) uint8
+Batch: TypeAlias = tuple[VerifyingKey, Proofs, InputsOfProofs] | tuple[VerifyingKey, Proofs, InputsOfProofs, Contexts]
 
 NO_CONTEXT = bytes(CONTEXT_BYTES)
 WEIGHT_BYTES = WEIGHT_BITS // 8
-SINGLY_BELOW = 5  # proofs of a failing part that are verified one by one; larger parts are halved
-DOES_NOT_HOLD = "proof: the equation does not hold"
 IN_DOMAIN = "proof: the challenge lies in the domain"
+BLOCK = 4096  # rows that are read at a time, by one thread: what a core's cache holds
 
 _PROBES = 2  # weights drawn ahead and thrown away, to see a source that starts afresh at every call
 _random_bytes = os.urandom
@@ -42,14 +60,16 @@ class BadProof:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """On n proofs: valid if none is bad.  So n = 0 is valid, though nothing was checked; ask for `n` where that matters.
+    """On n proofs: valid if none is bad and none undecided.  So n = 0 is valid, though nothing was checked; ask for `n` where that matters.
 
+    undecided: indices of proofs that a limited search did not come to; some of them are bad.  Without a limit there are none.
     bool(verdict) is verdict.valid.
     """
 
     valid: bool
     bad: tuple[BadProof, ...]
     n: int
+    undecided: tuple[int, ...] = ()
 
     def __bool__(self) -> bool:
         return self.valid
@@ -61,36 +81,112 @@ def verify(vk: VerifyingKey, public_inputs: PublicInputs, proof: Bytes, context:
     In: public_inputs integers in [0, r), or (n_public, 32) uint8; context the 32 bytes that the prover bound.
     Raises WireError: bytes that are no proof.  InputError: public inputs or a context that are none.
     """
-    batch = _read(vk, [proof], [public_inputs], [context])
-    for error in batch.errors.values():
+    read = _read(vk, [proof], [public_inputs], [context])
+    if error := read.error(0):
         raise error
-    return not batch.claims.in_domain[0] and equation.holds(vk, batch.claims, np.array([[1, 0, 0, 0]], np.uint64))
+    return not read.in_domain[0] and equation.holds(vk, read.claims, np.array([[1, 0, 0, 0]], np.uint64))
 
 
 def verify_batch(
     vk: VerifyingKey,
-    proofs: Sequence[Bytes] | Octets,
-    public_inputs: Sequence[PublicInputs] | Octets,
-    contexts: Bytes | Sequence[Bytes] | Octets = NO_CONTEXT,
+    proofs: Proofs,
+    public_inputs: InputsOfProofs,
+    contexts: Contexts = NO_CONTEXT,
     *,
+    threads: int = 1,
+    search_limit: float | None = None,
     seed_for_tests: bytes | None = None,
 ) -> Verdict:
-    """The verdict of n proofs under one key, equal to n calls of `verify` but with probability 2n 2^-128: then a bad one passes.
+    """The verdict of n proofs under one key, equal to n calls of `verify` but with probability 6n 2^-128: then a bad one passes.
 
     In: proofs n times 128 bytes, or (n, 128) uint8; public_inputs n times what `verify` takes, or (n, n_public, 32) uint8; contexts 32
     bytes for all, or n times 32, or (n, 32) uint8.  A malformed proof, or public inputs that are none, are named in the verdict.
+    threads: 0 for one a core.  The verdict does not depend on it.
+    search_limit: what the search for bad proofs may cost at most, in costs of a good batch of this size; None names every bad proof.  With
+    1, nobody makes a batch cost more than twice that; proofs it did not come to are `undecided`.
     seed_for_tests makes the weights predictable: who knows it beforehand can make false proofs that pass.  For tests only.
     Raises InputError: n differs between the arguments, an array of another shape, a random source that is none.
-    Cost: three sums of n multiples and one product of three pairings; for each bad proof up to 2 log2(n) partial ones.
+    Cost: three sums of n multiples and one product of three pairings; for k bad proofs k log2(n / k) + k partial batches.
     """
-    batch = _read(vk, proofs, public_inputs, contexts)
-    weights = draw_weights(len(batch.claims), seed_for_tests)
-    reasons = {i: str(error) for i, error in batch.errors.items()}
-    reasons |= {int(batch.index[k]): IN_DOMAIN for k in np.flatnonzero(batch.claims.in_domain)}
-    rest = np.flatnonzero(~batch.claims.in_domain)
-    for k in _find_bad(vk, batch.claims[rest], weights[rest]):
-        reasons[int(batch.index[rest[k]])] = DOES_NOT_HOLD
-    return Verdict(not reasons, tuple(BadProof(i, reasons[i]) for i in sorted(reasons)), batch.n)
+    _check_limit(search_limit)
+    with workers(threads) as run:
+        return _verdicts([_read(vk, proofs, public_inputs, contexts, run)], search_limit, seed_for_tests, run)[0]
+
+
+def verify_batches(
+    batches: Sequence[Batch],
+    *,
+    threads: int = 1,
+    search_limit: float | None = None,
+    seed_for_tests: bytes | None = None,
+) -> list[Verdict]:
+    """The verdicts of several batches, each with a key of its own, for the price of one product of pairings.
+
+    In: for each batch what `verify_batch` takes: (vk, proofs, public_inputs) or (vk, proofs, public_inputs, contexts).
+    threads, search_limit, seed_for_tests, Raises: as verify_batch; the limit is on all searches together, and an InputError says which
+    batch it is about.
+    Cost: three sums a batch; 2 K + 1 pairings for K keys, fewer where keys share tau; K more products if not all batches are good.
+    """
+    _check_limit(search_limit)
+    with workers(threads) as run:
+        read = [_read_named(f"batches[{i}]", batch, run) for i, batch in enumerate(batches)]
+        return _verdicts(read, search_limit, seed_for_tests, run)
+
+
+def _read_named(name: str, batch: Batch, run: Run) -> "_Read":
+    if not 3 <= len(batch) <= 4:
+        raise InputError(name, f"expected (vk, proofs, public_inputs) and perhaps contexts, got {len(batch)} values")
+    vk, proofs, public_inputs = batch[:3]
+    try:
+        return _read(vk, proofs, public_inputs, batch[3] if len(batch) == 4 else NO_CONTEXT, run)
+    except InputError as error:
+        raise InputError(f"{name}.{error.field}", str(error).removeprefix(f"{error.field}: ")) from None
+
+
+def _check_limit(search_limit: float | None) -> None:
+    if search_limit is not None and not (search_limit >= 0 and math.isfinite(search_limit)):
+        raise InputError("search_limit", f"expected a number from 0 on, or None for no limit, got {search_limit!r}")
+
+
+def _verdicts(read: list["_Read"], search_limit: float | None, seed_for_tests: bytes | None, run: Run) -> list[Verdict]:
+    sizes = [len(r.claims) for r in read]
+    weights = np.split(draw_weights(sum(sizes), seed_for_tests), np.cumsum(sizes)[:-1]) if read else []
+    groups = [Group(r.vk, r.claims, w) for r, w in zip(read, weights, strict=True)]
+    parts = _failing_parts(groups, [r.subgroup_seen for r in read], run)
+    limit = None if search_limit is None else search_limit * batch_cost(sum(sizes))
+    found = search(groups, parts, limit, _source(seed_for_tests), run)
+    reasons = [r.reasons() for r in read]
+    undecided: list[list[int]] = [[] for _ in read]
+    for group, row, reason in found.bad:
+        reasons[group][int(read[group].index[row])] = reason
+    for group, row in found.undecided:
+        undecided[group].append(int(read[group].index[row]))
+    return [
+        Verdict(not bad and not open_, tuple(BadProof(int(i), bad[i]) for i in sorted(bad)), r.n, tuple(sorted(open_)))
+        for r, bad, open_ in zip(read, reasons, undecided, strict=True)
+    ]
+
+
+def _failing_parts(groups: list[Group], subgroup_seen: list[bool], run: Run) -> list[Part]:
+    """Each group as one part, or nothing if all hold."""
+    sums = [
+        equation.sums(g.vk, g.claims, g.weights, subgroup=not seen, run=run)
+        for g, seen in zip(groups, subgroup_seen, strict=True)
+    ]
+    shown = [seen or s.in_subgroup for s, seen in zip(sums, subgroup_seen, strict=True)]
+    whole = equation.value([(g.vk, s) for g, s in zip(groups, sums, strict=True)])
+    if whole.is_one and all(shown):
+        return []
+    values = []
+    for g, s in zip(groups[:-1], sums[:-1], strict=True):
+        values.append(whole if whole.is_one else equation.value([(g.vk, s)]))
+    last = whole
+    for value in values:
+        last /= value
+    return [
+        Part(i, np.arange(len(g.claims)), value, Membership.SHOWN if is_shown else Membership.REFUTED)
+        for i, (g, value, is_shown) in enumerate(zip(groups, [*values, last], shown, strict=True))
+    ]
 
 
 def draw_weights(n: int, seed_for_tests: bytes | None = None) -> Words:
@@ -107,7 +203,7 @@ def draw_weights(n: int, seed_for_tests: bytes | None = None) -> Words:
     if len(data) < size:
         raise InputError("weights", f"the random source gave {len(data)} bytes of {size}: nothing was decided")
     halves = np.frombuffer(data, "<u8").astype(np.uint64).reshape(-1, 2)
-    if not halves.any(axis=1).all() or _has_repetition(halves):
+    if not (halves[:, 0] | halves[:, 1]).all() or _has_repetition(halves):
         raise InputError("weights", "the random source gives zeros or repeats itself: nothing was decided; replace it")
     weights = np.zeros((n, 4), np.uint64)
     weights[:, :2] = halves[_PROBES : n + _PROBES]
@@ -121,76 +217,115 @@ def _has_repetition(halves: Words) -> bool:
     return len(np.unique(halves, axis=0)) < len(halves)
 
 
-def _find_bad(vk: VerifyingKey, claims: equation.Claims, weights: Words) -> Iterator[int]:
-    """The rows whose own equation fails, by halves: a part whose sum holds is good.  None is named for another's failure.
+def _source(seed_for_tests: bytes | None) -> Callable[[int], bytes]:
+    """Random bytes that decide nothing but the order of a limited search."""
+    if seed_for_tests is None:
+        return _random_bytes
+    asked = 0
 
-    Sound by the weights: each of the at most 2n sums that are looked at hides a bad proof with probability 2^-128.
-    Cost: at most 1 + log2(n) + 4 partial batches for one bad proof, 2 log2(n / k) or so for each of k, 1.5 n if all are bad: however
-    the bad ones are placed.
-    """
+    def repeatable(n: int) -> bytes:
+        nonlocal asked
+        asked += 1
+        return hashlib.shake_256(seed_for_tests + asked.to_bytes(8, "little")).digest(n)
 
-    def holds(start: int, end: int) -> bool:
-        return equation.holds(vk, claims[start:end], weights[start:end])
-
-    failing = [(0, len(claims))] if len(claims) and not holds(0, len(claims)) else []
-    while failing:
-        start, end = failing.pop()
-        if end - start < SINGLY_BELOW:
-            yield from (i for i in range(start, end) if not holds(i, i + 1))
-            continue
-        middle = (start + end) // 2
-        left_holds = holds(start, middle)
-        if left_holds or not holds(middle, end):  # where the left half holds, the right one fails
-            failing.append((middle, end))
-        if not left_holds:
-            failing.append((start, middle))
+    return repeatable
 
 
 # What came in ----------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class _Batch:
+class _Read:
     """n proofs as copied bytes: what is wrong with the malformed ones, and the claims of the others, with their indices."""
 
+    vk: VerifyingKey
     n: int
-    errors: Errors
-    index: NDArray[np.intp]
+    wrong_lengths: Errors
+    proof_fault: Octets  # (n,)
+    no_inputs: Errors
+    wrong_input: NDArray[np.int64]  # (n,), the first that is not below r, or -1
+    in_domain: NDArray[np.bool_]  # (n,)
+    subgroup_seen: bool  # the points of the claims were tested one by one
+    fine: NDArray[np.bool_]  # (n,), those that have a claim
+    index: NDArray[np.intp]  # of the claims
     claims: equation.Claims
+
+    def reasons(self) -> dict[int, str]:
+        """By row, why it has no claim."""
+        listed = {i: str(self.error(i)) for i in (*self.no_inputs, *self.wrong_lengths)}
+        others = ~self.fine
+        others[list(listed)] = False
+        rows = np.flatnonzero(others)
+        kind = np.where(self.proof_fault[rows], self.proof_fault[rows].astype(np.int64), -1 - self.wrong_input[rows])
+        _, first, which = np.unique(kind, return_index=True, return_inverse=True)  # a text a kind, not a row
+        texts = [str(self.error(int(rows[i])) or IN_DOMAIN) for i in first]
+        return {i: texts[k] for i, k in zip(rows.tolist(), which.tolist(), strict=True)} | listed
+
+    def error(self, i: int) -> BonsaiError | None:
+        """What is malformed in row i: of several faults the first in the proof, else the first in the public inputs."""
+        if i in self.wrong_lengths:
+            return self.wrong_lengths[i]
+        if fault := int(self.proof_fault[i]):
+            return proof_fault(fault)
+        if i in self.no_inputs:
+            return self.no_inputs[i]
+        j = int(self.wrong_input[i])
+        return InputError(f"public[{j}]", "not in [0, r)") if j >= 0 else None
 
 
 def _read(
-    vk: VerifyingKey,
-    proofs: Sequence[Bytes] | Octets,
-    public_inputs: Sequence[PublicInputs] | Octets,
-    contexts: Bytes | Sequence[Bytes] | Octets,
-) -> _Batch:
+    vk: VerifyingKey, proofs: Proofs, public_inputs: InputsOfProofs, contexts: Contexts = NO_CONTEXT, run: Run = map
+) -> _Read:
     n = len(proofs)
     if len(public_inputs) != n:
         raise InputError("public_inputs", f"{len(public_inputs)} for {n} proofs")
     context_rows = _context_rows(contexts, n)
-    inputs, errors = _input_rows(public_inputs, vk.n_public)
-    rows, wrong_lengths = _proof_rows(proofs)
-    decoded = decode_proofs(rows)
-    errors |= decoded.errors
-    errors |= wrong_lengths
-    good = np.array([i for i in range(n) if i not in errors], np.intp)
-    claims = equation.claims(
+    input_rows, no_inputs = _input_rows(public_inputs, vk.n_public)
+    proof_rows, wrong_lengths = _proof_rows(proofs)
+    common = np.array(context_rows) if context_rows.ndim == 1 else None
+    subgroup_seen = n < PLANES_FROM
+    claims, faults, wrong_input = equation.Claims.room(n), np.empty(n, np.uint8), np.empty(n, np.int64)
+
+    def read(at: slice) -> None:
+        """Copies, so from here on nobody else's bytes."""
+        inputs, data = np.array(input_rows[at], order="C"), np.array(proof_rows[at], order="C")
+        context_of = common if common is not None else np.array(context_rows[at], order="C")
+        decoded = decode_proofs(data, subgroup=subgroup_seen)
+        canonical = which_canonical(inputs)
+        faults[at] = decoded.fault
+        wrong_input[at] = -1
+        if not canonical.all():
+            wrong_input[at] = np.where(canonical.all(axis=1), -1, canonical.argmin(axis=1))
+            inputs[~canonical] = 0  # what is malformed goes on as zeros, and is left out in the end
+        if decoded.fault.any():
+            decoded.v[decoded.fault != 0] = 0
+        claims[at] = equation.claims(vk, context_of, inputs, decoded.t_bytes, decoded.T, decoded.U, decoded.v)
+
+    list(run(read, blocks(n, BLOCK)))
+    fine = (faults == 0) & (wrong_input < 0)
+    fine[[*no_inputs, *wrong_lengths]] = False
+    in_domain = claims.in_domain & fine
+    fine &= ~in_domain
+    index = np.flatnonzero(fine)
+    return _Read(
         vk,
-        context_rows if context_rows.ndim == 1 else context_rows[good],
-        inputs[good],
-        decoded.t_bytes[good],
-        decoded.T[good],
-        decoded.U[good],
-        decoded.v[good],
+        n,
+        wrong_lengths,
+        faults,
+        no_inputs,
+        wrong_input,
+        in_domain,
+        subgroup_seen,
+        fine,
+        index,
+        claims if len(index) == n else claims[index],
     )
-    return _Batch(n, errors, good, claims)
 
 
-def _proof_rows(proofs: Sequence[Bytes] | Octets) -> tuple[Octets, Errors]:
-    """n proofs -> (n, 128) bytes, a copy; rows of another length are zero and named."""
+def _proof_rows(proofs: Proofs) -> tuple[Octets, Errors]:
+    """n proofs -> (n, 128) bytes; rows of another length are zero and named."""
     if isinstance(proofs, np.ndarray):
-        return _copy("proofs", proofs, (len(proofs), PROOF_BYTES)), {}
+        return _rows("proofs", proofs, (len(proofs), PROOF_BYTES)), {}
     if isinstance(proofs, bytes | bytearray | memoryview):
         raise InputError(
             "proofs", f"expected a list; of one buffer, numpy.frombuffer(..., 'u1').reshape(-1, {PROOF_BYTES})"
@@ -205,15 +340,12 @@ def _proof_rows(proofs: Sequence[Bytes] | Octets) -> tuple[Octets, Errors]:
     return rows, errors
 
 
-def _input_rows(public_inputs: Sequence[PublicInputs] | Octets, n_public: int) -> tuple[Octets, Errors]:
-    """n times the public inputs -> (n, n_public, 32) bytes, a copy; rows that are none are zero and named."""
-    errors: Errors = {}
+def _input_rows(public_inputs: InputsOfProofs, n_public: int) -> tuple[Octets, Errors]:
+    """n times the public inputs -> (n, n_public, 32) bytes; of a list, rows that are none are zero and named."""
     n = len(public_inputs)
     if isinstance(public_inputs, np.ndarray):
-        rows = _copy("public_inputs", public_inputs, (n, n_public, SCALAR_BYTES))
-        for i, j in np.argwhere(~which_canonical(rows)):
-            errors.setdefault(int(i), InputError(f"public[{j}]", "not in [0, r)"))
-        return rows, errors
+        return _rows("public_inputs", public_inputs, (n, n_public, SCALAR_BYTES)), {}
+    errors: Errors = {}
     rows = np.zeros((n, n_public, SCALAR_BYTES), np.uint8)
     for i, values in enumerate(public_inputs):
         try:
@@ -223,10 +355,10 @@ def _input_rows(public_inputs: Sequence[PublicInputs] | Octets, n_public: int) -
     return rows, errors
 
 
-def _context_rows(contexts: Bytes | Sequence[Bytes] | Octets, n: int) -> Octets:
-    """32 bytes for all -> (32,); n times 32 bytes -> (n, 32); a copy.  Raises InputError."""
+def _context_rows(contexts: Contexts, n: int) -> Octets:
+    """32 bytes for all -> (32,); n times 32 bytes -> (n, 32).  Raises InputError."""
     if isinstance(contexts, np.ndarray):
-        return _copy("contexts", contexts, (CONTEXT_BYTES,) if contexts.ndim == 1 else (n, CONTEXT_BYTES))
+        return _rows("contexts", contexts, (CONTEXT_BYTES,) if contexts.ndim == 1 else (n, CONTEXT_BYTES))
     if isinstance(contexts, bytes | bytearray | memoryview):
         return np.frombuffer(_context(contexts, "context"), np.uint8)
     if len(contexts) != n:
@@ -242,7 +374,7 @@ def _context(context: Bytes, name: str) -> bytes:
         raise InputError(name, str(error).removeprefix(f"{name}: ")) from None
 
 
-def _copy(name: str, array: Octets, shape: tuple[int, ...]) -> Octets:
+def _rows(name: str, array: Octets, shape: tuple[int, ...]) -> Octets:
     if array.dtype != np.uint8 or array.shape != shape:
         raise InputError(name, f"expected {shape} of uint8, got {array.shape} of {array.dtype}")
-    return np.array(array, order="C")
+    return array

@@ -10,7 +10,7 @@ Verifying key   "BONSAIVK" 8 | version 2 | curve 2 | flags 4 | circuit digest 32
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from .curve import (
     ONE_1,
     ONE_2,
     POINT_ERRORS,
+    POINT_NOT_IN_SUBGROUP,
     POINT_OK,
     decode_g1_many,
     decode_g2_many,
@@ -52,6 +53,7 @@ KEY_BYTES = 8 + 2 + 2 + 4 + DIGEST_BYTES + 4 + 4 + G1_BYTES + 2 * G2_BYTES
 
 Bytes: TypeAlias = bytes | bytearray | memoryview
 PublicInputs: TypeAlias = Sequence[int] | Octets  # of one proof: integers in [0, r), or rows of 32 bytes
+Fees: TypeAlias = int | Sequence[int] | NDArray[np.integer[Any]]  # one for all, or one each
 
 
 # Values ----------------------------------------------------------------------------------------------------------------------
@@ -136,21 +138,35 @@ def encode_g2(point: G2) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class DecodedProofs:
-    """n proofs, row by row.  A row named in `errors` is malformed and holds nothing of use."""
+    """n proofs, row by row.  A row with a `fault` other than 0 is malformed and holds nothing of use."""
 
     t_bytes: Octets  # (n, 48), as they came: the transcript hashes them
     T: Words  # (n, 12)
     U: Words  # (n, 12)
     v: Words  # (n, 4) canonical
-    errors: dict[int, WireError]
+    fault: Octets  # (n,), what proof_fault puts into words
+
+
+# Faults of a proof: 0, or the status of T; of U, if T is fine; of v, if both points are
+_FAULT_IN_U, _FAULT_IN_V = 16, 32
+FAULT_T_NOT_IN_SUBGROUP = POINT_NOT_IN_SUBGROUP
+FAULT_U_NOT_IN_SUBGROUP = POINT_NOT_IN_SUBGROUP | _FAULT_IN_U
+
+
+def proof_fault(fault: int) -> WireError:
+    """The error that a fault stands for; it names proof.T, proof.U or proof.v."""
+    if fault == _FAULT_IN_V:
+        return WireError("proof.v", "not below r: send the remainder modulo r")
+    name = "proof.U" if fault & _FAULT_IN_U else "proof.T"
+    return WireError(name, POINT_ERRORS[fault & ~_FAULT_IN_U])
 
 
 def decode_proof(data: Bytes) -> Proof:
     """128 bytes -> proof.  Raises WireError, naming proof.T, proof.U or proof.v."""
     data = exactly(data, PROOF_BYTES, "proof")
     decoded = decode_proofs(_row(data))
-    for error in decoded.errors.values():
-        raise error
+    if fault := int(decoded.fault[0]):
+        raise proof_fault(fault)
     v = decode_scalar(data[2 * G1_BYTES :], "proof.v")
     return Proof(G1.from_words(decoded.T[0]), G1.from_words(decoded.U[0]), v)
 
@@ -160,20 +176,19 @@ def encode_proof(proof: Proof) -> bytes:
     return encode_g1(proof.T) + encode_g1(proof.U) + encode_scalar(proof.v, "proof.v")
 
 
-def decode_proofs(data: Octets) -> DecodedProofs:
-    """(n, 128) bytes -> n proofs, each sound or named in `errors` with its first fault.  Raises nothing."""
+def decode_proofs(data: Octets, *, subgroup: bool = True) -> DecodedProofs:
+    """(n, 128) bytes -> n proofs, each sound or with its first fault.  Raises nothing.
+
+    subgroup=False: points may lie outside the subgroup, anywhere on the curve; the caller sees to it.
+    """
     n = len(data)
     t_bytes, u_bytes = data[:, :G1_BYTES], data[:, G1_BYTES : 2 * G1_BYTES]
-    points, status = decode_g1_many(np.concatenate([t_bytes, u_bytes]))
+    points, status = decode_g1_many(np.concatenate([t_bytes, u_bytes]), subgroup=subgroup)
     v = scalar_words(data[:, 2 * G1_BYTES :])
-    errors: dict[int, WireError] = {}
-    for i in np.flatnonzero(~fr_is_canonical(v)):
-        errors[int(i)] = WireError("proof.v", "not below r: send the remainder modulo r")
-    for i in np.flatnonzero(status[n:] != POINT_OK):
-        errors[int(i)] = WireError("proof.U", POINT_ERRORS[int(status[n + i])])
-    for i in np.flatnonzero(status[:n] != POINT_OK):
-        errors[int(i)] = WireError("proof.T", POINT_ERRORS[int(status[i])])
-    return DecodedProofs(np.ascontiguousarray(t_bytes), points[:n], points[n:], v, errors)
+    fault = np.where(fr_is_canonical(v), np.uint8(0), np.uint8(_FAULT_IN_V))
+    fault = np.where(status[n:] != POINT_OK, status[n:] | np.uint8(_FAULT_IN_U), fault)
+    fault = np.where(status[:n] != POINT_OK, status[:n], fault)
+    return DecodedProofs(np.ascontiguousarray(t_bytes), points[:n], points[n:], v, fault)
 
 
 # Payloads --------------------------------------------------------------------------------------------------------------------
@@ -214,6 +229,48 @@ def payload_rows(data: Bytes) -> Octets:
     if len(data) % PAYLOAD_BYTES:
         raise WireError("payloads", f"{len(data)} bytes are no whole number of payloads of {PAYLOAD_BYTES}")
     return np.frombuffer(data, np.uint8).reshape(-1, PAYLOAD_BYTES)
+
+
+# What the built-in relations take as public inputs, in their order (docs/relations.md): of the payload, and of the ledger com and fee
+PAYLOAD_INPUTS = {
+    "send": ("A", "com", "com_new", "rho", "fee"),
+    "recv": ("A", "com", "com_new", "root_rho", "fee"),
+    "op": ("A", "com", "com_new", "rho", "root_rho", "fee"),
+}
+_FEE_BITS = 64  # a larger fee could, as an element of Fr, be a gain
+
+
+def payload_public_inputs(payloads: Octets, com: Octets, fee: Fees, relation: str) -> Octets:
+    """The public inputs of n payloads -> (n, n_public, 32).  A field of the payload that the relation does not take is bound by nothing.
+
+    In: payloads (n, 256) uint8 (payload_rows); com (n, 32) uint8, the ledger's commitment of each account A; fee an integer for all, or n
+    of them, in a list or an array; relation: send, recv or op.  Whether the rest is canonical is for verify_batch to see.
+    Raises InputError: another shape, a fee outside [0, 2^64), another relation.
+    """
+    if relation not in PAYLOAD_INPUTS:
+        raise InputError("relation", f"{relation!r} is unknown; expected one of {', '.join(PAYLOAD_INPUTS)}")
+    n = len(payloads)
+    for name, rows, width in (("payloads", payloads, PAYLOAD_BYTES), ("com", com, SCALAR_BYTES)):
+        if rows.dtype != np.uint8 or rows.shape != (n, width):
+            raise InputError(name, f"expected ({n}, {width}) of uint8, got {rows.shape} of {rows.dtype}")
+    columns = {name: payloads[:, i * SCALAR_BYTES :][:, :SCALAR_BYTES] for i, name in enumerate(_PAYLOAD_SCALARS)}
+    columns |= {"com": com, "fee": _fee_rows(fee, n)}
+    return np.stack([columns[name] for name in PAYLOAD_INPUTS[relation]], axis=1)
+
+
+def _fee_rows(fee: Fees, n: int) -> Octets:
+    if isinstance(fee, int):
+        fee = [fee] * min(n, 1)
+    elif len(fee) != n:
+        raise InputError("fee", f"{len(fee)} for {n} payloads")
+    wrong_type = isinstance(fee, np.ndarray) and fee.dtype.kind not in "iu"
+    values = fee.tolist() if isinstance(fee, np.ndarray) else list(fee)
+    for i, x in enumerate(values):
+        if wrong_type or isinstance(x, bool) or not isinstance(x, int | np.integer) or not 0 <= x < 1 << _FEE_BITS:
+            raise InputError(f"fee[{i}]", f"expected an integer in [0, 2^{_FEE_BITS}), got {x!r}")
+    rows = np.zeros((n, SCALAR_BYTES), np.uint8)
+    rows[:, : _FEE_BITS // 8] = np.array(values, "<u8")[:, None].view(np.uint8)
+    return rows
 
 
 # Public inputs ---------------------------------------------------------------------------------------------------------------

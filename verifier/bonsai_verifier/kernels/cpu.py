@@ -30,6 +30,12 @@ def vector() -> bool:
     return (_forced[-1] if _forced else _chosen()) == VECTOR
 
 
+@cache
+def wide() -> bool:
+    """Registers of 256 bits or more hold integers, in what numba compiles for."""
+    return "avx2" in _target_features()
+
+
 @contextmanager
 def use(body: str) -> Iterator[None]:
     """`body` runs inside the block, for all threads; for tests and measurements.  Raises InputError as `vector` does."""

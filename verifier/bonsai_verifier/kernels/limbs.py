@@ -10,6 +10,7 @@ Source for the multiplication: operand scanning with interleaved Montgomery redu
 the two carries added without overflow because the top bit of m is free.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -46,9 +47,23 @@ def rows(a: np.ndarray, width: int, dtype: Any = np.uint64) -> np.ndarray:
         raise TypeError(f"expected an array of {np.dtype(dtype)}, got {a.dtype}")
     if a.ndim != 2 or a.shape[1] != width:
         raise ValueError(f"expected rows of {width}, got {a.shape}")
-    view = np.require(a, requirements="CAE").view()
-    view.flags.writeable = False
+    if not (a.flags.c_contiguous and a.flags.aligned):
+        a = np.require(a, requirements="CAE")
+    view = a.view(np.ndarray)
+    view.setflags(write=False)
     return view
+
+
+def readable(a: np.ndarray, align: int = 1) -> np.ndarray:
+    """`a` if each a[i] is contiguous and at a multiple of `align`, however far apart (a column of something wider); else a copy."""
+    if a[:1].flags.c_contiguous and not (align > 1 and (place(a)[0] % align or a.strides[0] % align)):
+        return a
+    return np.array(a, order="C")  # at a multiple of 16
+
+
+def place(a: np.ndarray) -> tuple[int, int, int]:
+    """(address, stride, size) in bytes of the rows of a readable array, which the caller keeps alive."""
+    return a.__array_interface__["data"][0], a.strides[0], math.prod(a.shape[1:]) * a.itemsize
 
 
 @intrinsic

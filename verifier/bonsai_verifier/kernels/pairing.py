@@ -45,7 +45,7 @@ _Y, _Z = FP2_BYTES, 2 * FP2_BYTES
 _L1, _L2 = FP2_BYTES, 2 * FP2_BYTES
 _STEPS = f"{-BLS_X:b}"[1:]  # of a double-and-add ladder for |z|: "1" adds
 _ADDS = np.array([step == "1" for step in _STEPS])
-_FP12_ONE = words(2**384 % FP_MODULUS, FP12_WORDS)
+FP12_ONE = words(2**384 % FP_MODULUS, FP12_WORDS)
 
 
 # Steps of Miller's loop ------------------------------------------------------------------------------------------------------
@@ -238,4 +238,16 @@ def pairing_product(g1: np.ndarray, g2: np.ndarray) -> np.ndarray:
 
 def pairing_product_is_one(g1: np.ndarray, g2: np.ndarray) -> bool:
     """e(P_1, Q_1) ... e(P_k, Q_k) = 1; True for k = 0.  In: g1 (k, 12), g2 (k, 24) affine, in G1 and G2."""
-    return np.array_equal(pairing_product(g1, g2), _FP12_ONE)
+    return np.array_equal(pairing_product(g1, g2), FP12_ONE)
+
+
+@kernel
+def _quotient(out, a, b):
+    _div(row(out, 0), row(a, 0), row(b, 0))
+
+
+def gt_quotient(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a / b.  In: (72,) values of the pairing."""
+    out = np.empty((1, FP12_WORDS), np.uint64)
+    _quotient(out, a.reshape(1, -1), b.reshape(1, -1))
+    return out[0]

@@ -1,0 +1,51 @@
+"""Threads of one call.  Kernels release the GIL, so blocks of rows and the jobs of a sum share the cores; results never depend on how.
+
+What can share its work takes a `run` and calls it like the builtin `map`, which is what it is where there is one thread.  A job never hands
+its `run` on to jobs of its own: they would wait for a thread that waits for them.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+from .errors import InputError
+
+Run: TypeAlias = Callable[..., Iterator[Any]]  # run(f, xs, ...) -> the f(x, ...), in the order of the xs
+
+
+@contextmanager
+def workers(threads: int) -> Iterator[Run]:
+    """`run` on this many threads; 0: one for each core that this process may use.
+
+    An exception in a job is raised where its result is asked for; jobs that have not begun by then never do, also after an interrupt.
+    Raises InputError: no number of threads.
+    """
+    n = _count(threads)
+    if n == 1:
+        yield map
+        return
+    pool = ThreadPoolExecutor(n, thread_name_prefix="bonsai")
+    try:
+        yield pool.map
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def blocks(n: int, size: int) -> list[slice]:
+    """0..n in slices of `size`, the last one shorter."""
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def is_count(x: object) -> bool:
+    """An integer from 0 on."""
+    return isinstance(x, int) and not isinstance(x, bool) and x >= 0
+
+
+def _count(threads: int) -> int:
+    if not is_count(threads):
+        raise InputError("threads", f"expected a number of threads, 0 for one a core, got {threads!r}")
+    if threads:
+        return threads
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
