@@ -8,17 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from bonsai_verifier.curve import G1, G2, encode_g1_many, one_words
-from bonsai_verifier.equation import x_a
+from bonsai_verifier.equation import statement
 from bonsai_verifier.field import (
     Octets,
     Words,
     fr_add,
     fr_from_canonical,
     fr_from_ints,
-    fr_from_wide,
     fr_inv,
     fr_mul,
-    fr_pow,
     fr_sub,
     fr_to_canonical,
     limbs_from_ints,
@@ -73,21 +71,21 @@ def scalars(n: int, rng: np.random.Generator) -> Octets:
 def simulate(key: KnownKey, public_inputs: Octets, rng: np.random.Generator) -> Proofs:
     """A proof of each row of public_inputs (n, n_public, 32), true or not."""
     vk, n = key.vk, len(public_inputs)
-    one, alpha, tau = (fr_from_ints([x]) for x in (1, key.alpha, key.tau))
-    y, v = (fr_from_canonical(scalars(n, rng).view("<u8").astype(np.uint64)) for _ in range(2))
-
-    def x_a_at(r: Words) -> Words:
-        return x_a(r, fr_sub(fr_pow(r, vk.domain_size), one), public_inputs, vk.domain_size)
-
-    y_plus_x = fr_add(y, x_a_at(np.repeat(tau, n, axis=0)))
-    delta_t = fr_add(fr_mul(y, alpha), fr_mul(y_plus_x, y_plus_x))
+    alpha, tau = fr_from_ints([key.alpha]), fr_from_ints([key.tau])
+    y, v = (scalars(n, rng) for _ in range(2))
+    tau_bytes = np.repeat(np.frombuffer(key.tau.to_bytes(64, "little"), np.uint8)[None], n, axis=0)
+    _, y_p, _ = statement(tau_bytes, public_inputs, _words(y), vk.domain_size)  # (y + x_A(tau))^2
+    delta_t = fr_add(fr_mul(fr_from_canonical(_words(y)), alpha), y_p)
     t_bytes = _multiples_of_one(fr_mul(delta_t, fr_from_ints([pow(key.delta, -1, R)])))
-    r = fr_from_wide(challenge_bytes_many(vk.digest, CONTEXT, public_inputs, t_bytes))
-    v_plus_x = fr_add(v, x_a_at(r))
-    top = fr_sub(fr_sub(delta_t, fr_mul(v, alpha)), fr_mul(v_plus_x, v_plus_x))
+    challenge = challenge_bytes_many(vk.digest, CONTEXT, public_inputs, t_bytes)
+    r, v_p, _ = statement(challenge, public_inputs, _words(v), vk.domain_size)
+    top = fr_sub(fr_sub(delta_t, fr_mul(fr_from_canonical(_words(v)), alpha)), v_p)
     u_bytes = _multiples_of_one(fr_mul(top, fr_inv(fr_sub(np.repeat(tau, n, axis=0), r))))
-    v_bytes = fr_to_canonical(v).astype("<u8", copy=False).view(np.uint8)
-    return Proofs(np.concatenate([t_bytes, u_bytes, v_bytes], axis=1), public_inputs)
+    return Proofs(np.concatenate([t_bytes, u_bytes, v], axis=1), public_inputs)
+
+
+def _words(x: Octets) -> Words:
+    return x.view("<u8").astype(np.uint64, copy=False)
 
 
 def _multiples_of_one(k: Words) -> Octets:
