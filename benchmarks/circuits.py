@@ -50,7 +50,9 @@ def main() -> None:
         "op_pedersen_classic_synthesis_cpu_s": classic["synthesis_cpu_s"],
         "op_pedersen_classic_synthesis_gib": classic["synthesis_mib"] / 1024,
         "op_poseidon_wide_witness_ms": wide["witness_ms"],
+        "op_poseidon_wide_witness_cpu_ms": wide["witness_cpu_ms"],
         "op_pedersen_classic_witness_ms": classic["witness_ms"],
+        "op_pedersen_classic_witness_cpu_ms": classic["witness_cpu_ms"],
     }
     report("circuits", figures, {}, rows)
 
