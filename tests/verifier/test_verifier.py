@@ -4,107 +4,48 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
-from functools import cache
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from py_ecc.fields import optimized_bls12_381_FQ as FQ
 from py_ecc.optimized_bls12_381.optimized_curve import G1, add, multiply, neg
 
 import bonsai_verifier as bv
-from bonsai_verifier import __main__ as command
 from bonsai_verifier import batch, equation
 from bonsai_verifier.batch import IN_DOMAIN
 from bonsai_verifier.field import fr_to_ints, limbs_from_ints
 from bonsai_verifier.search import DOES_NOT_HOLD
 from bonsai_verifier.wire import decode_proofs
 from tests.reference import pari
-
-R = pari.R
-INFINITY = b"\xc0" + bytes(47)
-TORSION = (FQ(0), FQ(2), FQ(1))  # of order 3
-ALPHA, TAU, DELTA = (pow(3, 1000 + k, R) for k in range(3))
-CONTEXT = bytes(range(32))
-
-# (1, x1, x2, w) with w^2 = x1 and (w + x2)^2 = x1 + x2: so x2 is 0 or 1 - 2 w
-SYSTEM = pari.SquareSystem(2, 4, ({3: 1}, {3: 1, 2: 1}), ({1: 1}, {1: 1, 2: 1}))
-OUTLINED = SYSTEM.outline()
-
-
-class Claim(NamedTuple):
-    inputs: list[int]
-    proof: bytes
-
-
-@cache
-def curve_key(n: int = 6, delta: int = DELTA, circuit: bytes = bytes(32)) -> pari.CurveKey:
-    return pari.CurveKey(OUTLINED, n, alpha=ALPHA, tau=TAU, delta=delta, circuit_digest=circuit)
-
-
-@cache
-def key(n: int = 6, delta: int = DELTA, circuit: bytes = bytes(32)) -> bv.VerifyingKey:
-    return bv.decode_verifying_key(curve_key(n, delta, circuit).vk_bytes, allow_development=True)
-
-
-@cache
-def claim(w: int, context: bytes = bytes(32), maker: Callable[[], pari.CurveKey] = curve_key) -> Claim:
-    inputs = [w * w % R, (1 - 2 * w) % R]
-    z = SYSTEM.outline_assignment([1, *inputs, w])
-    rng = random.Random(w)
-    return Claim(inputs, maker().prove(z, (rng.randrange(R), rng.randrange(R)), context))
-
-
-def claims(n: int) -> list[Claim]:
-    return [claim(3 + w) for w in range(n)]
-
-
-def check(chosen: list[Claim], **named: bytes) -> bv.Verdict:
-    return bv.verify_batch(key(), [c.proof for c in chosen], [c.inputs for c in chosen], **named)
-
-
-def outcome(c: Claim, context: bytes = bytes(32)) -> bool | str:
-    """True, False, or the field that is malformed."""
-    try:
-        return bv.verify(key(), c.inputs, c.proof, context)
-    except (bv.WireError, bv.InputError) as error:
-        return error.field
-
-
-def slow_outcome(c: Claim, context: bytes = bytes(32)) -> bool | None:
-    """True, False, or None for malformed."""
-    try:
-        return pari.verify(curve_key().vk_bytes, c.inputs, c.proof, context)
-    except (ValueError, OverflowError):
-        return None
-
-
-def point(data: bytes) -> pari.PointG1:
-    return pari.decode_g1(data, "point")
-
-
-def with_t(c: Claim, t: bytes) -> Claim:
-    return Claim(c.inputs, t + c.proof[48:])
-
-
-def with_u(c: Claim, u: bytes) -> Claim:
-    return Claim(c.inputs, c.proof[:48] + u + c.proof[96:])
-
-
-def with_v(c: Claim, v: int) -> Claim:
-    return Claim(c.inputs, c.proof[:96] + v.to_bytes(32, "little"))
-
-
-def flipped(data: bytes, i: int, bit: int = 1) -> bytes:
-    return data[:i] + bytes([data[i] ^ bit]) + data[i + 1 :]
-
-
-def challenge_of(c: Claim) -> int:
-    return pari.hash_to_scalar(key().digest, bytes(32), c.inputs, c.proof[:48])
-
+from tests.verifier.proofs import (
+    ALPHA,
+    CONTEXT,
+    DELTA,
+    FALSE,
+    INFINITY,
+    OUTLINED,
+    SYSTEM,
+    TAU,
+    TORSION,
+    Claim,
+    R,
+    arrays,
+    challenge_of,
+    check,
+    claim,
+    claims,
+    curve_key,
+    flipped,
+    key,
+    outcome,
+    point,
+    slow_outcome,
+    with_t,
+    with_u,
+    with_v,
+)
 
 # One proof -------------------------------------------------------------------------------------------------------------------
 
@@ -236,32 +177,6 @@ def test_something_that_is_no_bytes_is_an_error() -> None:
             bv.verify(key(), claim(3).inputs, proof)  # type: ignore[arg-type]
 
 
-def scaled(c: Claim, k: int) -> Claim:
-    t, u = point(c.proof[:48]), point(c.proof[48:96])
-    return Claim(c.inputs, pari.encode_g1(multiply(t, k)) + pari.encode_g1(multiply(u, k)) + c.proof[96:])
-
-
-FALSE: dict[str, Callable[[Claim], Claim]] = {
-    "-T": lambda c: with_t(c, pari.encode_g1(neg(point(c.proof[:48])))),
-    "-U": lambda c: with_u(c, pari.encode_g1(neg(point(c.proof[48:96])))),
-    "-T, -U": lambda c: scaled(c, R - 1),
-    "2 T, 2 U": lambda c: scaled(c, 2),
-    "T and U exchanged": lambda c: Claim(c.inputs, c.proof[48:96] + c.proof[:48] + c.proof[96:]),
-    "U = T": lambda c: with_u(c, c.proof[:48]),
-    "U + 1": lambda c: with_u(c, pari.encode_g1(add(point(c.proof[48:96]), G1))),
-    "v + 1": lambda c: with_v(c, (int.from_bytes(c.proof[96:], "little") + 1) % R),
-    "-v": lambda c: with_v(c, -int.from_bytes(c.proof[96:], "little") % R),
-    "v = 0": lambda c: with_v(c, 0),
-    "another's v": lambda c: with_v(c, int.from_bytes(claim(4).proof[96:], "little")),
-    "another's U": lambda c: with_u(c, claim(4).proof[48:96]),
-    "another's T": lambda c: with_t(c, claim(4).proof[:48]),
-    "another's inputs": lambda c: Claim(claim(4).inputs, c.proof),
-    "inputs exchanged": lambda c: Claim(c.inputs[::-1], c.proof),
-    "inputs 0": lambda c: Claim([0, 0], c.proof),
-    "inputs 0, r - 1": lambda c: Claim([0, R - 1], c.proof),
-}
-
-
 @pytest.mark.parametrize("make", FALSE.values(), ids=FALSE.keys())
 def test_a_false_proof_is_a_verdict(make: Callable[[Claim], Claim]) -> None:
     bad = make(claim(3))
@@ -380,12 +295,6 @@ def test_a_batch_of_true_proofs_is_valid() -> None:
         assert check(claims(n)) == bv.Verdict(True, (), n)
 
 
-def arrays(chosen: list[Claim]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    proofs = np.frombuffer(b"".join(c.proof for c in chosen), np.uint8).reshape(-1, 128)
-    data = b"".join(x.to_bytes(32, "little") for c in chosen for x in c.inputs)
-    return proofs.copy(), np.frombuffer(data, np.uint8).reshape(len(chosen), -1, 32).copy()
-
-
 def test_a_batch_may_be_arrays() -> None:
     proofs, inputs = arrays(claims(5))
     assert bv.verify_batch(key(), proofs, inputs).valid
@@ -486,67 +395,6 @@ def test_errors_that_cancel_under_equal_weights_are_caught() -> None:
     read = batch._read(key(), [c.proof for c in chosen], [c.inputs for c in chosen], bytes(32))
     assert equation.holds(key(), read.claims, limbs_from_ints([77, 77], 4))
     assert [b.index for b in check([claim(5), *chosen, claim(6)]).bad] == [1, 2]
-
-
-class Counted(NamedTuple):
-    """The sums that a batch took: how many proofs each had, and how many asked for membership."""
-
-    sizes: list[int]
-    membership: list[int]
-
-
-@pytest.fixture
-def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
-    calls = Counted([], [])
-    sums, in_subgroup = equation.sums, equation.in_subgroup
-
-    def counted_sums(
-        vk: bv.VerifyingKey, c: equation.Claims, *args: Any, subgroup: bool = False, run: Any = map
-    ) -> Any:
-        calls.sizes.append(len(c))
-        calls.membership.extend([len(c)] * subgroup)
-        return sums(vk, c, *args, subgroup=subgroup, run=run)
-
-    def counted_membership(c: equation.Claims, *args: Any, **named: Any) -> bool:
-        calls.membership.append(len(c))
-        return in_subgroup(c, *args, **named)
-
-    monkeypatch.setattr(equation, "sums", counted_sums)
-    monkeypatch.setattr(equation, "in_subgroup", counted_membership)
-    return calls
-
-
-def tiled(n: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """n true proofs, 16 different ones."""
-    proofs, inputs = arrays(claims(16))
-    return np.resize(proofs, (n, 128)), np.resize(inputs, (n, 2, 32))
-
-
-def test_one_bad_proof_among_65536_is_named(counted: Counted) -> None:
-    n, at = 1 << 16, 54_321
-    proofs, inputs = tiled(n)
-    proofs[at, 96] ^= 1
-    assert bv.verify_batch(key(), proofs, inputs, threads=2) == bv.Verdict(False, (bv.BadProof(at, DOES_NOT_HOLD),), n)
-    assert len(counted.sizes) == 1 + 16
-    assert sum(counted.sizes) == n + n - 1
-
-
-@pytest.mark.parametrize(
-    ("bad", "at_most"),
-    [
-        (range(0, 1024, 32), 32 * 5 + 32),  # far apart: each costs its own way down
-        (range(33), 64),  # side by side
-        ([*range(32), 1023], 64),  # many first, one last: the last is found by halves too
-        (range(1024), 1024),
-        (range(0, 1024, 2), 1024),
-    ],
-)
-def test_bad_proofs_cost_their_number_wherever_they_stand(counted: Counted, bad: Sequence[int], at_most: int) -> None:
-    proofs, inputs = tiled(1024)
-    proofs[list(bad), 96] ^= 1
-    verdict = bv.verify_batch(key(), proofs, inputs)
-    assert [b.index for b in verdict.bad] == list(bad)
-    assert len(counted.sizes) <= at_most
 
 
 def test_all_bad_and_all_malformed() -> None:
@@ -686,46 +534,3 @@ def test_everything_at_the_door_is_there() -> None:
     for name in bv.__all__:
         assert getattr(bv, name) is not None
     assert {name for names in bv._ROOMS.values() for name in names} < set(bv.__all__)
-
-
-@pytest.fixture
-def files(tmp_path: Path) -> tuple[str, str]:
-    key_file, record_file = tmp_path / "key", tmp_path / "records"
-    key_file.write_bytes(curve_key().vk_bytes)
-    record_file.write_bytes(b"".join(x.to_bytes(32, "little") for x in claim(3).inputs) + claim(3).proof)
-    return str(key_file), str(record_file)
-
-
-def test_command_line_verifies(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert command.main([*files, files[1], "--allow-development"]) == command.VALID
-    assert capsys.readouterr().out == "2 of 2 valid\n"
-
-
-def test_command_line_names_the_bad(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    bad = Path(files[1]).with_name("bad")
-    data = Path(files[1]).read_bytes()
-    bad.write_bytes(data + flipped(data, 0) + data)
-    assert command.main([*files, str(bad), "--allow-development"]) == command.BAD
-    assert capsys.readouterr().out == f"{bad}[1]: {DOES_NOT_HOLD}\n3 of 4 valid\n"
-    assert command.main([*files, "--allow-development", "--context", "11" * 32]) == command.BAD
-
-
-def test_command_line_refuses_what_is_malformed(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    key_file, record_file = files
-    empty, short = Path(record_file).with_name("empty"), Path(record_file).with_name("short")
-    empty.write_bytes(b"")
-    short.write_bytes(bytes(191))
-    allow = "--allow-development"
-    for arguments, message in (
-        ([key_file, record_file], "allow_development"),
-        ([record_file, record_file, allow], "vk: 192 bytes"),
-        ([key_file, str(short), allow], "191 bytes"),
-        ([key_file, str(empty), allow], "no records"),
-        ([key_file, "/nonexistent/file", allow], "No such file"),
-        ([key_file, record_file, allow, "--context", "11"], "context: 1 bytes"),
-    ):
-        assert command.main(arguments) == command.MALFORMED
-        assert message in capsys.readouterr().err
-    with pytest.raises(SystemExit) as caught:
-        command.main([])
-    assert caught.value.code == command.MALFORMED

@@ -1,0 +1,145 @@
+"""Threads of one call: the same results, errors that come through, nothing left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import bonsai_verifier as bv
+from bonsai_verifier import batch, search, threads
+from tests.verifier.proofs import add_torsion, curve_key, key, tiled
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+def test_results_come_in_order(n_threads: int) -> None:
+    with threads.workers(n_threads) as run:
+        assert list(run(lambda x, y: x * y, range(100), range(100))) == [x * x for x in range(100)]
+
+
+def test_one_thread_is_no_thread() -> None:
+    with threads.workers(1) as run:
+        assert run is map
+
+
+def test_zero_threads_are_one_a_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 3, 5}, raising=False)
+    seen: set[str] = set()
+    gate = threading.Barrier(3, timeout=30)
+
+    def job(_: int) -> None:
+        seen.add(threading.current_thread().name)
+        gate.wait()
+
+    with threads.workers(0) as run:
+        list(run(job, range(3)))
+    assert len(seen) == 3
+
+
+@pytest.mark.parametrize("n_threads", [-1, 1.0, True, None, "2"])
+def test_a_number_of_threads_is_one(n_threads: Any) -> None:
+    proofs, inputs = tiled(1)
+    with pytest.raises(bv.InputError, match=r"^threads: expected"):
+        bv.verify_batch(key(), proofs, inputs, threads=n_threads)
+
+
+def test_blocks_cover_all_rows_once() -> None:
+    for n, size in ((0, 4), (1, 4), (8, 4), (9, 4)):
+        assert [i for at in threads.blocks(n, size) for i in range(n)[at]] == list(range(n))
+        assert all(len(range(n)[at]) <= size for at in threads.blocks(n, size))
+
+
+def test_the_verdict_does_not_depend_on_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (batch, search):
+        monkeypatch.setattr(module, "PLANES_FROM", 8)
+    monkeypatch.setattr(batch, "BLOCK", 16)
+    proofs, inputs = tiled(100)
+    proofs[[1, 50, 99], 96] ^= 1
+    proofs[30, 0] = 0
+    inputs[31, 1] = 255
+    add_torsion(proofs[60], 48)
+    for limit in (None, 3):
+        verdicts = [
+            bv.verify_batch(key(), proofs, inputs, threads=n, search_limit=limit, seed_for_tests=b"same")
+            for n in (1, 2, 3, 0)
+        ]
+        assert verdicts[1:] == verdicts[:1] * 3
+    assert len(bv.verify_batch(key(), proofs, inputs, threads=2).bad) == 6
+
+
+def test_an_error_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch, "BLOCK", 16)
+    calls = []
+    original = batch.decode_proofs
+
+    def failing(data: Any, **named: Any) -> Any:
+        calls.append(len(data))
+        if len(calls) == 3:
+            raise MemoryError("no room")
+        return original(data, **named)
+
+    monkeypatch.setattr(batch, "decode_proofs", failing)
+    proofs, inputs = tiled(160)
+    before = threading.active_count()
+    with pytest.raises(MemoryError, match="no room"):
+        bv.verify_batch(key(), proofs, inputs, threads=2)
+    assert threading.active_count() == before
+
+
+def test_threads_end_with_the_call() -> None:
+    proofs, inputs = tiled(10)
+    before = threading.active_count()
+    assert bv.verify_batch(key(), proofs, inputs, threads=4)
+    assert threading.active_count() == before
+
+
+def test_jobs_that_have_not_begun_when_one_fails_never_do() -> None:
+    begun: list[int] = []
+
+    def job(i: int) -> int:
+        begun.append(i)
+        if i == 0:
+            raise ValueError("first")
+        time.sleep(0.05)
+        return i
+
+    def asking() -> Iterator[int]:
+        with threads.workers(2) as run:
+            yield from run(job, range(1000))
+
+    with pytest.raises(ValueError, match="first"):
+        list(asking())
+    assert len(begun) < 100
+
+
+def test_an_interrupt_ends_the_call() -> None:
+    """Ctrl-C during a batch that would take minutes."""
+    script = f"""
+import numpy as np
+import bonsai_verifier as bv
+vk = bv.decode_verifying_key(bytes.fromhex("{curve_key().vk_bytes.hex()}"), allow_development=True)
+proofs, inputs = np.zeros((1, 128), np.uint8), np.zeros((1, 2, 32), np.uint8)
+bv.verify_batch(vk, proofs, inputs)
+print("ready", flush=True)
+proofs[:, [0, 48]] = 0x80  # on the curve, at x = 0, but outside the subgroup
+n = 2_000_000
+try:
+    bv.verify_batch(vk, np.broadcast_to(proofs, (n, 128)), np.broadcast_to(inputs, (n, 2, 32)), threads=2)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        out, _ = process.communicate(timeout=60)
+    assert out == "interrupted\n"
+    assert process.returncode == 0
+    assert time.monotonic() - began < 30
