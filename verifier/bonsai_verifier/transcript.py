@@ -104,11 +104,9 @@ def _derive_key_many(context_string: str, n: int, fields: Sequence[Octets]) -> O
             out, key, np.array(where), kernels.DERIVE_KEY_MATERIAL, kernels.room_for_messages(length)
         )
         return out
-    scratch = kernels.scratch(length)
-    for i in range(n):
-        material = b"".join([field[i % len(field)].tobytes() for field in fields])
-        message = np.frombuffer(material, np.uint8)
-        kernels.hash_into(out[i], key, message, kernels.DERIVE_KEY_MATERIAL, scratch)
+    columns = [field.reshape(len(field), size) for field, (_, _, size) in zip(fields, where, strict=True)]
+    material = np.concatenate([np.broadcast_to(column, (n, column.shape[1])) for column in columns], axis=1)
+    kernels.hash_each_into(out, key, material, kernels.DERIVE_KEY_MATERIAL, kernels.scratch(length))
     return out
 
 

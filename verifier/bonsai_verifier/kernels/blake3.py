@@ -304,6 +304,13 @@ def hash_into(out, key, data, flags, values):
     _hash(row(out, 0), len(out), row(key, 0), row(data, 0), len(data), flags, row(values, 0))
 
 
+@kernel
+def hash_each_into(out, key, data, flags, values):
+    """BLAKE3 of each row of data, (n, length) uint8, of any length: one after the other.  Out: out (n, 64); the others as in hash_into."""
+    for i in range(len(out)):
+        _hash(row(out, i), BLOCK_BYTES, row(key, 0), row(data, i), data.shape[1], flags, row(values, 0))
+
+
 # Many messages ---------------------------------------------------------------------------------------------------------------
 
 

@@ -4,7 +4,7 @@ Numba functions hand each other int64 addresses of naturally aligned words; vect
 reads all of its operands before it writes, so the destination may be one of them.
 
 Contract of every field operation (n limbs, modulus m < 2^(64n - 1)):
-  In   operands fully reduced, in [0, m)
+  In   operands fully reduced, in [0, m); the second one of mul may be any n-limb integer, for t < x + m <= 2 m after every step
   Out  fully reduced, in [0, m)
 Source for the multiplication: operand scanning with interleaved Montgomery reduction (Koc, Acar, Kaliski 1996, "CIOS"), with
 the two carries added without overflow because the top bit of m is free.

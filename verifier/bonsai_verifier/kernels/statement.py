@@ -7,7 +7,7 @@ Of a proof with challenge r, public inputs x_1 .. x_l and opening v, over the do
 The sum is one fraction P/Q: adding x w^j / d to it, d = r - w^j, is P <- P d + x w^j Q, Q <- Q d, from P = 1, Q = r - 1.  A block of
 proofs shares one inversion.  Where Q = 0, r is one of the w^j, so in H: the proof is false whatever v_p is, and 1 stands for Q.
 
-Cost of a proof, in multiplications: log2 N for r^N, 4 l for the fraction, 10, and its part of an inversion.
+Cost of a proof, in multiplications: log2 N for r^N, 4 l for the fraction, 9, and its part of an inversion.
 """
 
 import numpy as np
@@ -64,8 +64,8 @@ def _power(z, a, n):
 def statement_many(r, v_p, in_domain, challenge, inputs, n_inputs, v, domain_size, constants, room):
     """r, v_p and whether r is in H, of n proofs.
 
-    In: challenge (n, 8), any words; inputs, v: (address, stride) of rows of n_inputs scalars and of one, canonical, 32 bytes each and of
-    any alignment; constants: domain_constants(domain_size, the w^j for j = 0..n_inputs); room: room().
+    In: challenge (n, 8), any words; inputs, v: (address, stride) of rows of n_inputs scalars and of one, canonical, 4 words each;
+    constants: domain_constants(domain_size, the w^j for j = 0..n_inputs); room: room(); in_domain False.
     Out: r, v_p (n, 4) Montgomery; in_domain (n,) bool; v_p means nothing where it is true.
     """
     radix, radix_2, n_inverse, w, w_radix = (0, 1, 2, 3, 4 + n_inputs)
@@ -76,9 +76,8 @@ def statement_many(r, v_p, in_domain, challenge, inputs, n_inputs, v, domain_siz
         fr_one(product)
         for i in range(start, end):
             p, q, before = row(v_p, i), row(room, i - start), row(room, i - start) + FR_BYTES
-            fr_mul(
-                row(r, i), row(constants, radix), row(challenge, i)
-            )  # low + 2^256 high, in Montgomery form low R + high R^2
+            # low + 2^256 high, in Montgomery form low R + high R^2
+            fr_mul(row(r, i), row(constants, radix), row(challenge, i))
             fr_mul(c, row(constants, radix_2), row(challenge, i) + FR_BYTES)
             fr_add(row(r, i), row(r, i), c)
             fr_copy(p, one)
