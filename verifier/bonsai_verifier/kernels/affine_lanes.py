@@ -1,7 +1,7 @@
 """Sums of many pairs of affine points of E(Fp), one inversion a batch: the vector body, with the contracts of affine.py.
 
-A row of a pool is two cache lines, the limbs of x and those of y (lanes.py, weak).  A step is sixteen pairs, as two blocks, whose rows are
-loaded by name and transposed.  A batch goes forward through its steps,
+A row of a pool is two cache lines, the limbs of x and those of y (lanes.py, weak).  A step is eight pairs, whose rows are loaded by name and
+transposed into blocks.  A batch goes forward through its steps,
 
     d = x_B - x_A,      before = product,      product = product d,
 
@@ -23,7 +23,7 @@ from llvmlite import ir
 
 from .cache import inner, kernel
 from .fp import FP_BYTES, FP_WORDS
-from .fp_lanes import FP_BLOCK, FP_LANES, fp8_inv, fp8_mul, fp8_mul2, fp8_one
+from .fp_lanes import FP_BLOCK, FP_LANES, fp8_inv, fp8_one
 from .intrinsics import I64, operation
 from .lanes import (
     LANES,
@@ -56,7 +56,7 @@ from .lanes import (
     transpose,
     weaken,
 )
-from .limbs import WORD_BYTES, load_word, row, stack
+from .limbs import WORD_BYTES, load_word, row
 
 ROW_WORDS = 2 * FP_LANES.n
 BATCH = 2048
@@ -64,27 +64,24 @@ ROUND_COST = 150
 SPARE_COLUMNS = 96  # a step that is filled up, one of nobody's, and names that are read ahead
 SPARE_ROWS = 3  # x = 0; x = 1; and where the sums go of columns that fill up a step
 
-_STEP = 2 * LANES
-_STEPS = BATCH // _STEP
+_STEPS = BATCH // LANES
 _NAME_BYTES = 4
-_STEP_NAMES = _STEP * _NAME_BYTES
-_AHEAD = 4 * _STEP_NAMES  # how far rows are asked for ahead: the time of four steps is that of main memory
+_STEP_NAMES = LANES * _NAME_BYTES
+_AHEAD = 8 * _STEP_NAMES  # how far rows are asked for ahead: the time of eight steps is that of main memory
 _NAME_SHIFT = 6  # from a name, twice a row, to a row's first byte
 _Y = VECTOR_BYTES
 _POINT_BYTES = 2 * FP_BYTES
-_PAIR = 2 * FP_BLOCK
-# A step of the scratch is three pairs of blocks: x_A; d; before, later t
-_D, _T, _STEP_BYTES = _PAIR, 2 * _PAIR, 3 * _PAIR
-# The scratch: a step before the first and one after the last; pairs of blocks; a word a step
+# A step in the scratch is three blocks: x_A; d; before, later t
+_D, _T, _STEP_BYTES = FP_BLOCK, 2 * FP_BLOCK, 3 * FP_BLOCK
+# The scratch: a step before the first and one after the last; blocks; a word a step
 _PRODUCT = (_STEPS + 2) * _STEP_BYTES
-_SLOPES, _OTHER_SLOPES = _PRODUCT + _PAIR, _PRODUCT + 3 * _PAIR  # y_B - y_A and y_A of this step and the next
-_LAST = _PRODUCT + 5 * _PAIR  # s (x_A - x) - y_A of the step before
-_CASES = _PRODUCT + 6 * _PAIR  # bits: which pairs may have one x; when mended, doublings and from _OPPOSITE on opposite points
+_SLOPES, _OTHER_SLOPES = _PRODUCT + FP_BLOCK, _PRODUCT + 3 * FP_BLOCK  # y_B - y_A and y_A of this step and the next
+_LAST = _PRODUCT + 5 * FP_BLOCK  # s (x_A - x) - y_A of the step before
+_CASES = _PRODUCT + 6 * FP_BLOCK  # bits: which pairs may have one x; when mended, doublings and from _OPPOSITE on opposite points
 _SCRATCH_WORDS = _CASES // WORD_BYTES + _STEPS + 2
-_OPPOSITE = 16
+_OPPOSITE = LANES
 _I1, _I32 = ir.IntType(1), ir.IntType(32)
-_DOUBLINGS = (1 << _OPPOSITE) - 1
-_ZERO = np.uint64(0)
+_ZERO, _LOW_BITS = np.uint64(0), np.uint64(255)
 _P = FP_LANES.modulus
 
 
@@ -126,6 +123,10 @@ def _signs(m: Machine, names: Any) -> Any:
     return m.builder.trunc(eight, ir.VectorType(_I1, LANES))
 
 
+def _store_word(m: Machine, address: Any, word: Any) -> None:
+    m.builder.store(word, m.builder.inttoptr(address, I64.as_pointer()))
+
+
 def _ask(m: Machine, pool: Any, names: Any, offset: int) -> Writer:
     """Rows to be read soon."""
     for address in _row_addresses(m, pool, names, offset):
@@ -149,11 +150,6 @@ def _scatter(m: Machine, pool: Any, names: Any, offset: int, x: Limbs) -> Writer
     for address, words in zip(_row_addresses(m, pool, names, offset), rows):
         m.store(address, 0, words)
     yield
-
-
-def _half(m: Machine, address: Any, names: bool = False) -> list[Any]:
-    """Addresses of both blocks of a pair, or of both halves of a step's names."""
-    return [address, m.offset(address, _STEP_NAMES // 2 if names else FP_BLOCK)]
 
 
 def equal_abscissas(m: Machine, d: Limbs, limbs: int) -> Any:
@@ -209,179 +205,131 @@ def doubled(m: Machine, x: Limbs, t: Limbs, twice_y: Limbs) -> Writer:
 # Operations ------------------------------------------------------------------------------------------------------------------
 
 
-def _write_loads(m, pool, a, c, step, cases):
+def _abscissas(m: Machine, pool: Any, a: Any, c: Any, step: Any, cases: Any) -> Writer:
     """x_A and d of a step, and which pairs of it may have one x."""
-    found = I64(0)
-    for half, (a_half, c_half) in enumerate(zip(_half(m, a, True), _half(m, c, True))):
-        for names in (a_half, c_half):
-            yield from _ask(m, pool, m.offset(names, _AHEAD), 0)
-        x_a = yield from _gather(m, pool, a_half, 0)
-        x_b = yield from _gather(m, pool, c_half, 0)
-        store(m, FP_LANES, m.offset(step, FP_BLOCK * half), x_a)
-        d = difference(m, FP_LANES, x_b, x_a, 2)
-        store(m, FP_LANES, m.offset(step, _D + FP_BLOCK * half), d)
-        found = m.builder.or_(found, m.builder.shl(m.bits(equal_abscissas(m, d, 1)), I64(LANES * half)))
-        yield
-    m.builder.store(found, m.builder.inttoptr(cases, I64.as_pointer()))
-
-
-def _write_slopes(m, pool, a, c, ahead, slopes):
-    """y_B - y_A and y_A of a step, y_B with its sign.  Asks for the rows of which the names are `ahead` bytes away."""
-    for half, (a_half, c_half) in enumerate(zip(_half(m, a, True), _half(m, c, True))):
-        for names in (a_half, c_half):
-            yield from _ask(m, pool, m.builder.add(names, ahead), _Y)
-        y_a = yield from _gather(m, pool, a_half, _Y)
-        store(m, FP_LANES, m.offset(slopes, _PAIR + FP_BLOCK * half), y_a)
-        y_b = yield from _gather(m, pool, c_half, _Y)
-        y_b = negate_where(m, _signs(m, c_half), y_b)
-        yield
-        store(m, FP_LANES, m.offset(slopes, FP_BLOCK * half), difference(m, FP_LANES, y_b, y_a, 3))
-        yield
-
-
-def _write_inverse(m, step, inverse, half):
-    """t of half a step; In: 1/product up to this step."""
-    at = m.offset(step, _T + FP_BLOCK * half)
-    before, whole = load(m, FP_LANES, at), load(m, FP_LANES, m.offset(inverse, FP_BLOCK * half))
-    store(m, FP_LANES, at, (yield from multiply(m, FP_LANES, before, whole)))
-
-
-def _write_product(m, step, total, half):
-    """product d of half a step."""
-    at = m.offset(total, FP_BLOCK * half)
-    d = load(m, FP_LANES, m.offset(step, _D + FP_BLOCK * half))
-    store(m, FP_LANES, at, (yield from multiply(m, FP_LANES, load(m, FP_LANES, at), d)))
-
-
-def _write_last(m, pool, d, last, half):
-    """y of half a step to its rows."""
-    y = weaken(m, FP_LANES, load(m, FP_LANES, m.offset(last, FP_BLOCK * half)))
+    for names in (a, c):
+        yield from _ask(m, pool, m.offset(names, _AHEAD), 0)
+    x_a = yield from _gather(m, pool, a, 0)
+    store(m, FP_LANES, step, x_a)
+    x_b = yield from _gather(m, pool, c, 0)
+    d = difference(m, FP_LANES, x_b, x_a, 2)
+    store(m, FP_LANES, m.offset(step, _D), d)
     yield
-    yield from _scatter(m, pool, _half(m, d, True)[half], _Y, y)
+    _store_word(m, cases, m.bits(equal_abscissas(m, d, 1)))
+
+
+def _ordinates(m: Machine, pool: Any, a: Any, c: Any, ahead: Any, slopes: Any) -> Writer:
+    """y_B - y_A and y_A of a step, y_B with its sign.  Asks for the rows of which the names are `ahead` bytes away."""
+    for names in (a, c):
+        yield from _ask(m, pool, m.builder.add(names, ahead), _Y)
+    y_a = yield from _gather(m, pool, a, _Y)
+    store(m, FP_LANES, m.offset(slopes, FP_BLOCK), y_a)
+    y_b = yield from _gather(m, pool, c, _Y)
+    y_b = negate_where(m, _signs(m, c), y_b)
+    yield
+    store(m, FP_LANES, slopes, difference(m, FP_LANES, y_b, y_a, 3))
+    yield
+
+
+def _quotients(m: Machine, step: Any, total: Any) -> Writer:
+    """t of a step, from the inverse of the product up to it."""
+    before = load(m, FP_LANES, m.offset(step, _T))
+    store(m, FP_LANES, m.offset(step, _T), (yield from multiply(m, FP_LANES, before, load(m, FP_LANES, total))))
+
+
+def _products(m: Machine, step: Any, total: Any) -> Writer:
+    """product d of a step."""
+    d = load(m, FP_LANES, m.offset(step, _D))
+    store(m, FP_LANES, total, (yield from multiply(m, FP_LANES, load(m, FP_LANES, total), d)))
+
+
+def _last_store(m: Machine, pool: Any, d: Any, last: Any) -> Writer:
+    """y of a step to its rows."""
+    y = weaken(m, FP_LANES, load(m, FP_LANES, last))
+    yield
+    yield from _scatter(m, pool, d, _Y, y)
+
+
+# Operations ------------------------------------------------------------------------------------------------------------------
 
 
 @operation
 def _forward(b, pool, a, c, step, total, cases):
     """product = product d of a step; x_A, d and cases of the next one, whose names are at a and c."""
     m = Machine(b)
-
-    def main():
-        for half in (0, 1):
-            at = m.offset(step, _T + FP_BLOCK * half)
-            store(m, FP_LANES, at, load(m, FP_LANES, m.offset(total, FP_BLOCK * half)))
-            yield from _write_product(m, step, total, half)
-
-    together(main(), _write_loads(m, pool, a, c, m.offset(step, _STEP_BYTES), cases))
+    store(m, FP_LANES, m.offset(step, _T), load(m, FP_LANES, total))
+    together(_products(m, step, total), _abscissas(m, pool, a, c, m.offset(step, _STEP_BYTES), cases))
 
 
 @operation
-def _turn(b, pool, a, c, ahead, step, total, slopes):
-    """What `_back` needs of the last step: slopes and t, and the product of those before it."""
+def _turn(b, pool, a, c, step, total, slopes):
+    """What `_back` needs of the last step: its slopes and t, and the product of those before it."""
     m = Machine(b)
-
-    def main():
-        for half in (0, 1):
-            yield from _write_inverse(m, step, total, half)
-        for half in (0, 1):
-            yield from _write_product(m, step, total, half)
-
-    together(main(), _write_slopes(m, pool, a, c, ahead, slopes))
+    together(_quotients(m, step, total), _ordinates(m, pool, a, c, I64(0), slopes))
+    together(_products(m, step, total))
 
 
 @operation
 def _back(b, pool, a, c, ahead, d, d_last, step, total, slopes, next_slopes, last):
     """The sums of a step, but for the last store; that of the step done before, to d_last; and as `_turn` for the one before it."""
-    m, f = Machine(b), FP_LANES
+    m, f, x, run = Machine(b), FP_LANES, [], []
     next_step = m.builder.sub(step, I64(_STEP_BYTES))
-    s, x, run = {}, {}, {}
+    x_a, y_a = load(m, f, step), load(m, f, m.offset(slopes, FP_BLOCK))
 
-    def block(address, half):
-        return load(m, f, m.offset(address, FP_BLOCK * half))
-
-    def slope(half):
-        s[half] = yield from multiply(m, f, block(m.offset(step, _T), half), block(slopes, half))
-
-    def first(half):
-        x[half] = yield from abscissa(m, s[half], block(step, half), block(m.offset(step, _D), half))
-
-    def second(half):
-        y_a = block(m.offset(slopes, _PAIR), half)
-        while half not in run or written < 2:
+    def multiplications():
+        s = yield from multiply(m, f, load(m, f, m.offset(step, _T)), load(m, f, slopes))
+        yield from _quotients(m, next_step, total)
+        x.extend((yield from abscissa(m, s, x_a, load(m, f, m.offset(step, _D)))))
+        yield from _products(m, next_step, total)
+        while not run:
             yield
-        store(m, f, m.offset(last, FP_BLOCK * half), (yield from ordinate(m, s[half], run[half], y_a)))
+        store(m, f, last, (yield from ordinate(m, s, run, y_a)))
 
-    written = 0
-
-    def main():
-        yield from slope(0)
-        yield from slope(1)
-        yield from _write_inverse(m, next_step, total, 0)
-        yield from first(0)
-        yield from first(1)
-        yield from _write_inverse(m, next_step, total, 1)
-        yield from _write_product(m, next_step, total, 0)
-        yield from second(0)
-        yield from second(1)
-        yield from _write_product(m, next_step, total, 1)
-
-    def side():
-        nonlocal written
-        for half in (0, 1):
-            yield from _write_last(m, pool, d_last, last, half)
-            written += 1
-        loads = _write_slopes(m, pool, a, c, ahead, next_slopes)
-        for half in (0, 1):
-            while half not in x:
-                next(loads, None)
-                yield
-            run[half] = difference(m, f, block(step, half), x[half], 2)
+    def rest():
+        yield from _last_store(m, pool, d_last, last)
+        loads = _ordinates(m, pool, a, c, ahead, next_slopes)
+        while not x:
+            next(loads, None)
             yield
-        for half in (0, 1):
-            yield from _scatter(m, pool, _half(m, d, True)[half], 0, x[half])
+        run.extend(difference(m, f, x_a, x, 2))
+        yield
+        yield from _scatter(m, pool, d, 0, x)
         yield from loads
 
-    together(main(), side())
+    together(multiplications(), rest())
 
 
 @operation
 def _end(b, pool, d, last):
     """The last store of the last step."""
     m = Machine(b)
-    together(*(_write_last(m, pool, d, last, half) for half in (0, 1)))
+    together(_last_store(m, pool, d, last))
 
 
 @operation
 def _mend(b, pool, a, c, step, cases):
     """Sorts out the pairs of a step that have one x, to `cases`; d = 2 y_A for doublings, 1 for opposite points."""
-    m, f, found = Machine(b), FP_LANES, I64(0)
-    for half, (a_half, c_half) in enumerate(zip(_half(m, a, True), _half(m, c, True))):
-        y_a, y_b = together(_gather(m, pool, a_half, _Y), _gather(m, pool, c_half, _Y))
-        y_b = negate_where(m, _signs(m, c_half), y_b)
-        at = m.offset(step, _D + FP_BLOCK * half)
-        d = load(m, f, at)
-        one_x = equal_abscissas(m, d, f.n)
-        one_y = is_zero(m, f, weaken(m, f, minus(m, y_b, y_a)))
-        doubling = m.both(one_x, one_y)
-        d = select(m, one_x, [m.const(1), *[m.zero] * (f.n - 1)], d)
-        store(m, f, at, select(m, doubling, carry(m, plus(m, y_a, y_a)), d))
-        doubling, one_x = m.bits(doubling), m.bits(one_x)
-        opposite = m.builder.xor(doubling, one_x)
-        bits = m.builder.or_(doubling, m.builder.shl(opposite, I64(_OPPOSITE)))
-        found = m.builder.or_(found, m.builder.shl(bits, I64(LANES * half)))
-    m.builder.store(found, m.builder.inttoptr(cases, I64.as_pointer()))
+    m, f = Machine(b), FP_LANES
+    y_a, y_b = together(_gather(m, pool, a, _Y), _gather(m, pool, c, _Y))
+    y_b = negate_where(m, _signs(m, c), y_b)
+    d = load(m, f, m.offset(step, _D))
+    one_x = equal_abscissas(m, d, f.n)
+    doubling = m.both(one_x, is_zero(m, f, weaken(m, f, minus(m, y_b, y_a))))
+    d = select(m, one_x, [m.const(1), *[m.zero] * (f.n - 1)], d)
+    store(m, f, m.offset(step, _D), select(m, doubling, carry(m, plus(m, y_a, y_a)), d))
+    opposite = m.builder.shl(m.bits(m.differ(one_x, doubling)), I64(_OPPOSITE))
+    _store_word(m, cases, m.builder.or_(m.bits(doubling), opposite))
 
 
 @operation
 def _double(b, pool, d, step, bits, unwanted):
-    """The doublings of a step, named by `bits`, to their rows; the others to row `unwanted`."""
+    """The doublings of a step, those of `bits`, to their rows; the others to row `unwanted`."""
     m, f = Machine(b), FP_LANES
-    blocks = [[load(m, f, m.offset(step, at + FP_BLOCK * half)) for at in (0, _T, _D)] for half in (0, 1)]
-    for half, point in enumerate(together(*(doubled(m, *block) for block in blocks))):
-        for offset, x in zip((0, _Y), point):
-            addresses = _row_addresses(m, pool, _half(m, d, True)[half], offset)
-            for i, (address, words) in enumerate(zip(addresses, transpose(m, x))):
-                bit = m.builder.trunc(m.builder.lshr(bits, I64(LANES * half + i)), _I1)
-                m.store(m.builder.select(bit, address, m.offset(unwanted, offset)), 0, words)
+    (point,) = together(doubled(m, *(load(m, f, m.offset(step, at)) for at in (0, _T, _D))))
+    for offset, x in zip((0, _Y), point):
+        for i, (address, words) in enumerate(zip(_row_addresses(m, pool, d, offset), transpose(m, x))):
+            bit = m.builder.trunc(m.builder.lshr(bits, I64(i)), _I1)
+            m.store(m.builder.select(bit, address, m.offset(unwanted, offset)), 0, words)
 
 
 @operation
@@ -448,32 +396,31 @@ def take_points(out, pool, names):
 def add_pairs(pool, pairs, infinite, n, scratch):
     """As the portable body says."""
     infinite[:n] = 0
-    end, spare = -(-n // _STEP) * _STEP, 2 * (len(pool) - SPARE_ROWS)
-    for i in range(n, end + _STEP):
+    end, spare = -(-n // LANES) * LANES, 2 * (len(pool) - SPARE_ROWS)
+    for i in range(n, end + LANES):
         pairs[0, i], pairs[1, i], pairs[2, i] = spare, spare + 2, spare + 4
-    rows, steps = row(pool, 0), row(scratch, 0) + _STEP_BYTES
+    rows, base = row(pool, 0), row(scratch, 0)
+    steps, total, last, cases = base + _STEP_BYTES, base + _PRODUCT, base + _LAST, base + _CASES
     idle_a, idle_b, idle_d = _at(pairs, 0, end), _at(pairs, 1, end), _at(pairs, 2, end)
-    total, last, cases = row(scratch, 0) + _PRODUCT, row(scratch, 0) + _LAST, row(scratch, 0) + _CASES
     for start in range(0, n, BATCH):
-        count = -(-min(BATCH, n - start) // _STEP)
+        count = -(-min(BATCH, n - start) // LANES)
         a, b, d = _at(pairs, 0, start), _at(pairs, 1, start), _at(pairs, 2, start)
         _forward(rows, a, b, steps - _STEP_BYTES, total, cases)
         fp8_one(total)
-        fp8_one(total + FP_BLOCK)
         mended = False
         for i in range(count):
-            step, at = steps + i * _STEP_BYTES, i * _STEP_NAMES
-            if load_word(cases + i * WORD_BYTES) != _ZERO:
+            step, case, at = steps + i * _STEP_BYTES, cases + i * WORD_BYTES, i * _STEP_NAMES
+            if load_word(case) != _ZERO:
                 mended = True
-                _mend(rows, a + at, b + at, step, cases + i * WORD_BYTES)
-                _report(infinite, start + i * _STEP, load_word(cases + i * WORD_BYTES))
+                _mend(rows, a + at, b + at, step, case)
+                _report(infinite, start + i * LANES, np.int64(load_word(case)) >> _OPPOSITE)
             more = i + 1 < count
             next_a, next_b = (a + at + _STEP_NAMES, b + at + _STEP_NAMES) if more else (idle_a, idle_b)
-            _forward(rows, next_a, next_b, step, total, cases + (i + 1) * WORD_BYTES)
-        _invert(total)
+            _forward(rows, next_a, next_b, step, total, case + WORD_BYTES)
+        fp8_inv(total, total)
         at = (count - 1) * _STEP_NAMES
-        slopes, next_slopes = row(scratch, 0) + _SLOPES, row(scratch, 0) + _OTHER_SLOPES
-        _turn(rows, a + at, b + at, 0, steps + (count - 1) * _STEP_BYTES, total, slopes)
+        slopes, next_slopes = base + _SLOPES, base + _OTHER_SLOPES
+        _turn(rows, a + at, b + at, steps + (count - 1) * _STEP_BYTES, total, slopes)
         d_last = idle_d
         for i in range(count - 1, -1, -1):
             at = i * _STEP_NAMES
@@ -484,9 +431,9 @@ def add_pairs(pool, pairs, infinite, n, scratch):
         _end(rows, d_last, last)
         if mended:
             for i in range(count):
-                bits = np.int64(load_word(cases + i * WORD_BYTES)) & _DOUBLINGS
-                if bits:
-                    _double(rows, d + i * _STEP_NAMES, steps + i * _STEP_BYTES, bits, row(pool, len(pool) - 1))
+                doublings = np.int64(load_word(cases + i * WORD_BYTES) & _LOW_BITS)
+                if doublings:
+                    _double(rows, d + i * _STEP_NAMES, steps + i * _STEP_BYTES, doublings, row(pool, len(pool) - 1))
 
 
 @inner
@@ -496,18 +443,8 @@ def _at(pairs, i, column):
 
 
 @inner
-def _report(infinite, first, cases):
-    """infinite[first + j] = 1 for the opposite points of a step."""
-    opposite = np.int64(cases) >> _OPPOSITE
-    for j in range(_STEP):
+def _report(infinite, first, opposite):
+    """infinite[first + j] = 1 for the bits j of `opposite`."""
+    for j in range(LANES):
         if opposite >> j & 1:
             infinite[first + j] = 1
-
-
-@inner
-def _invert(total):
-    """Both blocks of products to their inverses."""
-    whole, inverse = stack(64), stack(64)
-    fp8_mul(whole, total, total + FP_BLOCK)
-    fp8_inv(inverse, whole)
-    fp8_mul2(total, inverse, total + FP_BLOCK, total + FP_BLOCK, inverse, total)
