@@ -5,20 +5,12 @@ import numpy as np
 from bonsai_verifier.kernels import encoding, g1_lanes, lanes
 from bonsai_verifier.kernels.fp_lanes import FP_LANES
 from bonsai_verifier.kernels.lanes import LANES, together
-from bonsai_verifier.parameters import BLS_X
 from bonsai_verifier.parameters import FP_MODULUS as P
 from tests.verifier.kernels.machines import IntegerMachine, Interval, IntervalMachine
 from tests.verifier.kernels.test_g1 import NAMED, any_encodings, reference
 from tests.verifier.kernels.test_lane_bounds import limbs_below, normal, number, weak, within
 
 ROOT_EXPONENT = (3 * P - 1) // 4
-
-
-def test_the_exponent_is_that_of_a_root() -> None:
-    """2 e = 1 modulo (p - 1)/2, and the factors of e in x = |z|."""
-    x = -BLS_X
-    assert 2 * ROOT_EXPONENT % ((P - 1) // 2) == 1
-    assert x * (x - 1) * (x * (x + 1) ** 3 + 1) == 4 * ROOT_EXPONENT
 
 
 def test_decoding_equals_integers() -> None:

@@ -6,7 +6,7 @@ A vector body: compiled only where cpu.py says that it may run.
 
 import numpy as np
 
-from ..parameters import BLS_X, CURVE_B
+from ..parameters import CURVE_B
 from .cache import inner, kernel
 from .encoding import (
     FLAG_COMPRESSED,
@@ -20,7 +20,7 @@ from .encoding import (
     POINT_NOT_ON_CURVE,
     POINT_OK,
 )
-from .fp import FP_BYTES, FP_WORDS
+from .fp import FP_BYTES, FP_WORDS, root
 from .fp_lanes import FP_BLOCK, FP_LANES, fp8_enter, fp8_equals, fp8_zeros
 from .g1 import BETA, G1_AFFINE_WORDS
 from .intrinsics import formula, operation
@@ -61,63 +61,8 @@ _STATE_WORDS = 4 * VECTOR_BYTES // WORD_BYTES
 _P = FP_LANES.modulus
 
 _pairs = pair_operations("fp16", FP_LANES)
-_mul, _sqr, _sqr_times, _copy = _pairs.mul, _pairs.sqr, _pairs.sqr_times, _pairs.copy
-
-
-# Roots -----------------------------------------------------------------------------------------------------------------------
-
-
-def _power(name, exponent, runs=()):
-    """An intrinsic f(d, a) = a^exponent on pairs; d must not be a.
-
-    A squaring a bit, a multiplication a run of ones: one bit long, or of a length of `runs`, each twice the one before.
-    """
-
-    def write(d, a):
-        table = {1: a}
-        for length in runs:
-            table[length] = stack(_PAIR_WORDS)
-            _copy(table[length], table[length // 2])
-            _sqr_times(table[length], length // 2)
-            _mul(table[length], table[length], table[length // 2])
-        bits, squarings, started = f"{exponent:b}", 0, False
-        while bits:
-            length = max((k for k in table if bits.startswith("1" * k)), default=0)
-            bits, squarings = bits[length or 1 :], squarings + (length or 1)
-            if length and started:
-                _sqr_times(d, squarings)
-                _mul(d, d, table[length])
-            elif length:
-                _copy(d, table[length])
-            if length:
-                started, squarings = True, 0
-        if squarings:
-            _sqr_times(d, squarings)
-
-    return formula(write, name)
-
-
-_power_quarter = _power("g1_power_quarter", -BLS_X // 4)
-_power_less = _power("g1_power_less", -BLS_X - 1, (2, 4))
-_power_more = _power("g1_power_more", -BLS_X + 1)
-_power_whole = _power("g1_power_whole", -BLS_X)
-
-
-@formula
-def _root(d, a):
-    """A square root of each element that is a square.  d must not be a.  378 squarings, 38 multiplications.
-
-    The power with the exponent e = (3p - 1)/4 is one, for 2e = 1 + 3 (p - 1)/2.  With x = |z|, e = (x/4) (x - 1) (x (x + 1)^3 + 1), and
-    x is a number of few ones.
-    """
-    t, u = stack(_PAIR_WORDS), stack(_PAIR_WORDS)
-    _power_quarter(t, a)
-    _power_less(u, t)
-    _power_more(d, u)
-    _power_more(t, d)
-    _power_more(d, t)
-    _power_whole(t, d)
-    _mul(d, t, u)
+_mul, _sqr, _copy = _pairs.mul, _pairs.sqr, _pairs.copy
+_root = root("fp16_root", _pairs)
 
 
 # Decoding --------------------------------------------------------------------------------------------------------------------
