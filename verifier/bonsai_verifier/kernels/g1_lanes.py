@@ -100,8 +100,8 @@ def abscissa(m, data):
 
 def ordinate(m, y, right, status, flags):
     """Of a root y of `right` and its opposite the one that the flags name, and the whole status.  In: y weak, right below 7/3 p."""
-    square = yield from multiply_self(m, FP_LANES, y)
-    on_curve = is_zero(m, FP_LANES, weaken(m, FP_LANES, minus(m, square, right)))
+    left = yield from multiply_self(m, FP_LANES, y)
+    on_curve = is_zero(m, FP_LANES, weaken(m, FP_LANES, minus(m, left, right)))
     failed = m.select(m.is_zero(status), m.const(POINT_NOT_ON_CURVE), status)
     plain = exact(m, FP_LANES, (yield from reduce(m, FP_LANES, [*y, *[m.zero] * FP_LANES.n])))
     half = [m.const(limb) for limb in FP_LANES.limbs((_P - 1) // 2)]
