@@ -18,7 +18,7 @@ from bonsai_verifier.parameters import FR_MODULUS as R
 from tests.reference import relations
 from tests.support import circuit as built
 
-from .twins import AMOUNT, BLINDINGS, below, compile_twin
+from .twins import AMOUNT, below, check_with_snarkjs, compile_twin, undetermined
 
 OUTPUTS = ("com", "com_new", "rho")
 ELEMENTS = ("A", "root", "rec", "s", "s_new", "t")
@@ -133,3 +133,12 @@ def test_snarkjs_accepts_our_files_and_refuses_a_forged_witness(twins: Twins, tm
     z[500, 0] ^= 1
     write_wtns(wtns, z)
     assert not snarkjs.wtns_check(r1cs, wtns)
+
+
+def test_no_wire_of_the_program_is_left_open_and_snarkjs_agrees(twins: Twins, tmp_path: Path) -> None:
+    """Simplified as programs over trees are: each row still defines a wire by those before it."""
+    program = compile_twin(f"send-{twins.hash}", tmp_path, simplify=1)
+    wtns, inputs = tmp_path / "witness.wtns", honest(twins, random.Random(2))
+    values = circom.calculate_witness(program.wasm, inputs, wtns)
+    assert undetermined(program, values, inputs) == []
+    check_with_snarkjs(program, wtns, n_public=5)

@@ -1,24 +1,26 @@
 """Receive and operation over both hashes and both tree shapes: our circuit, the circom program and the oracle give the same verdict."""
 
 import random
+import re
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from copy import deepcopy
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bonsai_circuits.errors import InputError, ToolFailed
-from bonsai_circuits.interop.circom import calculate_witnesses
-from bonsai_circuits.interop.circom_templates import circom_inputs
+from bonsai_circuits.interop.circom import calculate_witness, calculate_witnesses
+from bonsai_circuits.interop.circom_templates import circom_inputs, render
 from bonsai_circuits.interop.r1cs_file import read_r1cs
 from bonsai_verifier.parameters import FR_MODULUS as R
 from tests.reference import pedersen as plain_pedersen
 from tests.reference import poseidon as plain
 from tests.reference import relations
 
-from .twins import AMOUNT, BLINDINGS, HALF, POSITIONS, Case, Inputs, Twins
+from .twins import AMOUNT, BLINDINGS, HALF, POSITIONS, Case, Inputs, Twins, check_with_snarkjs, undetermined
 
 ROWS = {  # circom 2.2.3
     "recv-poseidon-wide": 43_344,
@@ -31,7 +33,7 @@ ROWS = {  # circom 2.2.3
     "op-pedersen-classic": 167_082,
 }
 WIDE = [circuit for circuit in ROWS if circuit.endswith("wide")]
-N_CASES, N_PLACES, N_HONEST = 200, 6, 40
+N_CASES, N_PLACES, N_HONEST = 200, 4, 30
 FILLED = {"poseidon": ("receipt_path", 1), "pedersen": ("nullifier_path", 0)}  # a level that is narrower than others
 
 
@@ -252,6 +254,32 @@ def test_program_has_our_public_inputs_and_the_counted_rows(twins: Twins) -> Non
     system = read_r1cs(twins.program.r1cs, twins.program.sym)
     assert system.public == twins.ours.r1cs.public
     assert system.n_rows == ROWS[twins.circuit]
+
+
+def test_no_wire_of_the_program_is_left_open_and_snarkjs_agrees(twins: Twins, tmp_path: Path) -> None:
+    wtns, inputs = tmp_path / "witness.wtns", base(twins)
+    values = calculate_witness(twins.program.wasm, circom_inputs(twins.circuit, twins.flat(inputs)), wtns)
+    assert undetermined(twins.program, values, inputs) == []
+    check_with_snarkjs(twins.program, wtns, len(twins.ours.r1cs.public))
+
+
+@pytest.mark.parametrize("twins", ["recv-pedersen-wide"], indirect=True)
+def test_a_neighbour_of_a_bitmap_is_a_bitmap(twins: Twins) -> None:
+    """The oracle hashes what it is given; a circuit has 128 bits for it."""
+    path = base(twins)["nullifier_path"]
+    for sibling, accepted in ((2**128 - 1, True), (2**128, False), (R - 1, False)):
+        inputs = base(twins, nullifier_path=[[sibling], *path[1:]])
+        assert twins.verdict_of_oracle(inputs)
+        assert [twins.verdict_of_ours(inputs), *twins.verdicts_of_circom([inputs])] == [accepted, accepted]
+
+
+def test_nodes_over_eight_flags_are_those_of_the_oracle() -> None:
+    table = re.search(r"node\[256\] = \[(.*?)\]", render("recv-pedersen-classic")["node.circom"], re.DOTALL)
+    assert table is not None
+    nodes = [0, 1]
+    for level in range(3):
+        nodes = [plain_pedersen.merkle_crh(level, left, right) for right in nodes for left in nodes]
+    assert [int(x) for x in table[1].split(",")] == nodes
 
 
 @pytest.mark.parametrize("twins", WIDE, indirect=True)

@@ -1,25 +1,31 @@
 """A relation over trees as our circuit and as a circom program, the oracle's word on it, and inputs to ask all three about."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from bonsai_circuits import Compiled
 from bonsai_circuits.errors import ToolFailed, ToolMissing
-from bonsai_circuits.interop import circom
+from bonsai_circuits.interop import circom, snarkjs
 from bonsai_circuits.interop.circom_templates import circom_inputs, render, simplification
+from bonsai_circuits.interop.r1cs_file import read_r1cs
+from bonsai_circuits.interop.wtns_file import read_wtns, write_wtns
 from bonsai_circuits.native.jubjub import ORDER
+from bonsai_circuits.r1cs.system import R1CS
 from bonsai_circuits.witness.inputs import flatten_inputs
-from bonsai_verifier.field import ints_from_limbs
+from bonsai_verifier.field import fr_from_canonical, ints_from_limbs
 from bonsai_verifier.parameters import FR_MODULUS as R
 from tests.reference import relations
 from tests.support import circuit as built
+from tests.support import loose_wires, open_wires
 
 AMOUNT, POSITIONS, HALF = 2**64, 2**40, pow(2, -1, R)
 OUTPUTS = {"recv": ("com", "com_new", "root_rho"), "op": ("com", "com_new", "rho", "root_rho")}
@@ -47,14 +53,49 @@ def below(hash_name: str, name: str) -> int:
     return ORDER if hash_name == "pedersen" and name in BLINDINGS else R
 
 
-def compile_twin(circuit: str, folder: Path) -> circom.CompiledCircom:
-    """As `bonsai compile` does; without the compiler the test is skipped."""
+def compile_twin(circuit: str, folder: Path, simplify: int | None = None) -> circom.CompiledCircom:
+    """Simplified as by `bonsai compile` unless told otherwise; without the compiler the test is skipped."""
     for name, text in render(circuit).items():
         (folder / name).write_text(text)
     try:
-        return circom.compile_circom(folder / f"{circuit}.circom", folder, simplification(circuit))
+        level = simplification(circuit) if simplify is None else simplify
+        return circom.compile_circom(folder / f"{circuit}.circom", folder, level)
     except ToolMissing as error:
         pytest.skip(str(error))
+
+
+def boolean_wires(system: R1CS) -> set[int]:
+    """Wires x with a row k (x - 1) x = 0, as circom writes it."""
+    n_a, n_b, n_c = (np.diff(rows.start) for rows in (system.a, system.b, system.c))
+    found = set()
+    for i in np.nonzero((n_a == 2) & (n_b == 1) & (n_c == 0))[0].tolist():
+        factor, ((wire, _),) = dict(system.a.row(i)), system.b.row(i)
+        if set(factor) == {0, wire} and (factor[0] + factor[wire]) % R == 0:
+            found.add(wire)
+    return found
+
+
+def undetermined(program: circom.CompiledCircom, values: NDArray[np.uint64], inputs: Iterable[str]) -> list[str]:
+    """Private wires of a program that can be changed alone, and those that the inputs and the booleans leave open.
+
+    In: values that satisfy it, canonical; names of the inputs, as of arrays too.
+    """
+    system, z = read_r1cs(program.r1cs, program.sym), fr_from_canonical(values)
+    given, names = set(inputs), system.wire_names
+    free = {name for name in names if name.partition("[")[0] in given} | {names[i] for i in boolean_wires(system)}
+    return loose_wires(system, z, 1 + len(system.public)) + open_wires(system, z, lambda name: name in free)
+
+
+def check_with_snarkjs(program: circom.CompiledCircom, wtns: Path, n_public: int) -> None:
+    """In: wtns, a file of values that satisfy the program; afterwards some of them are wrong."""
+    info, system = snarkjs.r1cs_info(program.r1cs), read_r1cs(program.r1cs, program.sym)
+    assert (info.curve, info.n_rows, info.n_wires) == ("bls12-381", system.n_rows, system.n_wires)
+    assert (info.n_outputs, info.n_public_inputs) == (0, n_public)
+    assert snarkjs.wtns_check(program.r1cs, wtns)
+    forged = read_wtns(wtns)
+    forged[system.n_wires // 2, 0] ^= np.uint64(1)
+    write_wtns(wtns, forged)
+    assert not snarkjs.wtns_check(program.r1cs, wtns)
 
 
 @dataclass(frozen=True)
