@@ -29,6 +29,18 @@ from tests.support import loose_wires, open_wires
 
 AMOUNT, POSITIONS, HALF = 2**64, 2**40, pow(2, -1, R)
 OUTPUTS = {"recv": ("com", "com_new", "root_rho"), "op": ("com", "com_new", "rho", "root_rho")}
+ROWS = {  # of the circom programs; circom 2.2.3
+    "send-poseidon": 935,
+    "recv-poseidon-wide": 43_344,
+    "recv-poseidon-classic": 63_107,
+    "op-poseidon-wide": 44_120,
+    "op-poseidon-classic": 63_883,
+    "send-pedersen": 6_419,
+    "recv-pedersen-wide": 154_498,
+    "recv-pedersen-classic": 164_444,
+    "op-pedersen-wide": 157_136,
+    "op-pedersen-classic": 167_082,
+}
 OFTEN = ("b", "v", "fee", "pid", "receive", "rec", "nullifier_leaf")  # what ranges, digits and branches read
 BLINDINGS = ("s", "s_new", "t", "t_in")
 
