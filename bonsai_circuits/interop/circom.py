@@ -129,7 +129,8 @@ def calculate_witnesses(
     if n_wires is not None and n_wires < 1:
         raise InputError("n_wires", f"{n_wires} is not positive; None asks for all wires")
     stdin = json.dumps([{name: _decimal(value, name) for name, value in inputs.items()} for inputs in batch])
-    arguments = ["-e", _BATCH, str(wasm.with_name(_CALCULATOR)), str(wasm), *([] if n_wires is None else [str(n_wires)])]
+    limit = "" if n_wires is None else str(n_wires)
+    arguments = ["-e", _BATCH, str(wasm.with_name(_CALCULATOR)), str(wasm), limit]
     _, output = run_tool("witness calculator", arguments, wasm.parent, timeout, stdin)
     return [_decoded(result) for result in json.loads(output)]
 
