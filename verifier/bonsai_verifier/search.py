@@ -38,7 +38,7 @@ _PLANES_COST = 300  # of testing their planes
 _DIRECT_COST = 2  # of testing a proof's two points
 
 _DRAW_BYTES = 16
-_AT_ONCE = 8  # parts that a limited search opens together, whatever the number of threads
+_AT_ONCE = 16  # parts that a limited search opens together at most, whatever the number of threads
 
 
 class Membership(Enum):
@@ -79,6 +79,12 @@ class Part:
         if self.membership is not Membership.SHOWN:
             cost += _DIRECT_COST * n if n < PLANES_FROM else _PLANES_COST + n * _PLANES_SHARE
         return cost
+
+    @property
+    def cost_of_way_down(self) -> float:
+        """About that of following one of its proofs until it is decided."""
+        n = len(self.rows)
+        return 2 * self.cost + _PAIRING_COST * max(0, n.bit_length() - 2)
 
 
 @dataclass(slots=True)
@@ -131,11 +137,15 @@ def search(
 
 
 def _choose(at_hand: dict[int, Part], new: list[int], limit: float, random_bytes: Callable[[int], bytes]) -> list[int]:
-    """The parts to open next, none that is beyond the limit: those just found to fail, then others, drawn by their sizes."""
+    """The parts to open next, none that is beyond the limit: those just found to fail, then others, drawn by their sizes.
+
+    No more than can be followed down, so that at least those are decided.
+    """
     chosen: list[int] = []
     others = [i for i in at_hand if i not in set(new)]
+    room = limit
     for candidates in (new, others):
-        while len(chosen) < _AT_ONCE:
+        while len(chosen) < _AT_ONCE and (room > 0 or not chosen):
             candidates = [i for i in candidates if i not in chosen and at_hand[i].cost <= limit]
             if not candidates:
                 break
@@ -144,6 +154,7 @@ def _choose(at_hand: dict[int, Part], new: list[int], limit: float, random_bytes
             i = candidates[int(np.searchsorted(ends, drawn, side="right"))]
             chosen.append(i)
             limit -= at_hand[i].cost
+            room -= at_hand[i].cost_of_way_down
     return chosen
 
 
