@@ -15,7 +15,7 @@ from py_ecc.optimized_bls12_381.optimized_curve import G1, add, multiply, neg
 import bonsai_verifier as bv
 from bonsai_verifier import batch, equation
 from bonsai_verifier.batch import IN_DOMAIN
-from bonsai_verifier.field import fr_from_ints, fr_to_ints, limbs_from_ints
+from bonsai_verifier.field import fr_to_ints, limbs_from_ints
 from bonsai_verifier.search import DOES_NOT_HOLD
 from bonsai_verifier.wire import decode_proofs
 from tests.reference import pari
@@ -235,10 +235,11 @@ def test_x_a_equals_the_reference() -> None:
     r = [17, R - 1000, 2**200, 0]
     rows = np.frombuffer(b"".join(x.to_bytes(32, "little") for row in inputs for x in row), np.uint8).reshape(4, 2, 32)
     for n in (3, 6, 8, 627):
-        z_r = fr_from_ints([pow(x, n, R) - 1 for x in r])
-        got = equation.x_a(fr_from_ints(r), z_r, rows, n)
-        expected = [pari.lagrange_sum([1, *x], n, at) for x, at in zip(inputs, r, strict=True)]
-        assert fr_to_ints(got) == expected
+        wide = np.frombuffer(b"".join(x.to_bytes(64, "little") for x in r), np.uint8).reshape(4, 64)
+        v = limbs_from_ints([3, 0, R - 1, 99], 4)
+        _, v_p, _ = equation.statement(wide, rows, v, n)
+        x_a = [pari.lagrange_sum([1, *x], n, at) for x, at in zip(inputs, r, strict=True)]
+        assert fr_to_ints(v_p) == [(v_i + x) ** 2 % R for v_i, x in zip([3, 0, R - 1, 99], x_a, strict=True)]
 
 
 def test_the_challenge_equals_the_reference() -> None:

@@ -203,7 +203,7 @@ def draw_weights(n: int, seed_for_tests: bytes | None = None) -> Words:
     if len(data) < size:
         raise InputError("weights", f"the random source gave {len(data)} bytes of {size}: nothing was decided")
     halves = np.frombuffer(data, "<u8").astype(np.uint64).reshape(-1, 2)
-    if not halves.any(axis=1).all() or _has_repetition(halves):
+    if not (halves[:, 0] | halves[:, 1]).all() or _has_repetition(halves):
         raise InputError("weights", "the random source gives zeros or repeats itself: nothing was decided; replace it")
     weights = np.zeros((n, 4), np.uint64)
     weights[:, :2] = halves[_PROBES : n + _PROBES]

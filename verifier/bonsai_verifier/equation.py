@@ -14,42 +14,35 @@ multiply to that of all, and proofs of several keys to one product.  Source: doc
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import cache, lru_cache
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .curve import g1_sum, g1_sums, in_subgroup_many, negate_g1, one_words
-from .field import (
-    Octets,
-    Words,
-    fr_add,
-    fr_from_canonical,
-    fr_from_ints,
-    fr_from_wide,
-    fr_inv,
-    fr_mul,
-    fr_pow,
-    fr_sub,
-    fr_sum,
-    fr_to_canonical,
-)
+from .curve import g1_sum, g1_sums, in_g1_many, negate_g1, one_words
+from .field import Octets, Words
+from .kernels import cpu
+from .kernels.fr import FR_WORDS
+from .kernels.limbs import WORD_BYTES, place, readable, rows
 from .pairing import GT, product, product_is_one
 from .parameters import FR_GENERATOR, FR_MODULUS
 from .threads import Run, blocks
 from .transcript import challenge_bytes_many
-from .wire import VerifyingKey, scalar_words
+from .wire import VerifyingKey
 
 _PLANES_AT_ONCE = 32  # of the subgroup tests that a thread takes
 
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """n well-formed proofs with what the equation needs of each, row by row.  T, U affine points; scalars in Montgomery form."""
+    """n well-formed proofs with what the equation needs of each, row by row.  T, U affine points."""
 
     T: Words  # (n, 12)
     U: Words  # (n, 12)
-    v: Words  # (n, 4)
-    r: Words  # (n, 4)
+    v: Words  # (n, 4) canonical
+    r: Words  # (n, 4) Montgomery, as v_p
     v_p: Words  # (n, 4)
     in_domain: NDArray[np.bool_]  # (n,), r in H: the proof is false, and v_p means nothing
 
@@ -77,27 +70,48 @@ def claims(
 ) -> Claims:
     """Steps 4 and 5 of the proof as its verifier repeats them: r, x_A(r), v_p = (v + x_A(r))^2.
 
-    In: contexts (n, 32) or (32,); public_inputs (n, n_public, 32), below r; t_bytes (n, 48), the bytes of T; v (n, 4) canonical.
+    In: contexts (n, 32) or (32,); public_inputs (n, n_public, 32), below r; t_bytes (n, 48), the bytes of T; v (n, 4), below r.
+    All may be columns of something wider.
     """
-    r = fr_from_wide(challenge_bytes_many(vk.digest, contexts, public_inputs, t_bytes))
-    z_r = fr_sub(fr_pow(r, vk.domain_size), fr_from_ints([1]))  # Z(r) = r^N - 1, zero on H
-    in_domain = np.count_nonzero(z_r, axis=1) == 0
-    v_mont = fr_from_canonical(v)
-    v_plus_x = fr_add(v_mont, x_a(r, z_r, public_inputs, vk.domain_size))
-    return Claims(T, U, v_mont, r, fr_mul(v_plus_x, v_plus_x), in_domain)
+    challenge = challenge_bytes_many(vk.digest, contexts, public_inputs, t_bytes)
+    r, v_p, in_domain = statement(challenge, public_inputs, v, vk.domain_size)
+    return Claims(T, U, v, r, v_p, in_domain)
 
 
-def x_a(r: Words, z_r: Words, public_inputs: Octets, domain_size: int) -> Words:
-    """x_A(r) = sum_j x_j L_j(r) = Z(r)/N sum_j x_j w^j / (r - w^j), x_0 = 1.  One inversion for all proofs and inputs."""
-    n, columns = len(r), public_inputs.shape[1] + 1
+def statement(
+    challenge: Octets, public_inputs: Octets, v: Words, domain_size: int
+) -> tuple[Words, Words, NDArray[np.bool_]]:
+    """r = challenge mod r, v_p = (v + x_A(r))^2, and whether r is in H.  In: challenge (n, 64), any bytes.
+
+    x_A(r) = sum_j x_j L_j(r) = Z(r)/N sum_j x_j w^j / (r - w^j), x_0 = 1.
+    """
+    n, n_public = public_inputs.shape[:2]
+    wide = rows(np.ascontiguousarray(challenge).view(np.uint64), 2 * FR_WORDS)
+    inputs, v = readable(public_inputs, WORD_BYTES), readable(v, WORD_BYTES)
+    r, v_p, in_domain = np.empty((n, FR_WORDS), np.uint64), np.empty((n, FR_WORDS), np.uint64), np.zeros(n, np.bool_)
+    body = _kernels()
+    constants = _constants(body, domain_size, n_public)
+    body.statement_many(
+        r, v_p, in_domain, wide, place(inputs)[:2], n_public, place(v)[:2], domain_size, constants, body.room()
+    )
+    return r, v_p, in_domain
+
+
+def _kernels() -> Any:
+    return _bodies(cpu.vector())
+
+
+@cache
+def _bodies(vector: bool) -> Any:
+    return import_module(".kernels.statement_lanes" if vector else ".kernels.statement", __package__)
+
+
+@lru_cache(maxsize=64)
+def _constants(body: Any, domain_size: int, n_public: int) -> Words:
     w = pow(FR_GENERATOR, (FR_MODULUS - 1) // domain_size, FR_MODULUS)
-    w_powers = fr_from_ints(pow(w, j, FR_MODULUS) for j in range(columns))
-    inverses = fr_inv(np.concatenate([fr_sub(r, w_j[None]) for w_j in w_powers])).reshape(columns, n, 4)
-    total = fr_mul(inverses[0], w_powers[:1])
-    for j in range(1, columns):
-        x_j = fr_from_canonical(scalar_words(public_inputs[:, j - 1]))
-        total = fr_add(total, fr_mul(fr_mul(x_j, w_powers[j : j + 1]), inverses[j]))
-    return fr_mul(total, fr_mul(z_r, fr_from_ints([pow(domain_size, -1, FR_MODULUS)])))
+    powers = [pow(w, j, FR_MODULUS) for j in range(n_public + 1)]
+    constants: Words = body.domain_constants(domain_size, powers)
+    return constants
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,20 +129,14 @@ class Sums:
 
 
 def sums(vk: VerifyingKey, c: Claims, weights: Words, *, subgroup: bool = False, run: Run = map) -> Sums:
-    """sum weights_i proof_i.  In: weights (n, 4) canonical, below r.
+    """sum weights_i proof_i.  In: weights (n, 4) below 2^128.
 
     subgroup: also see whether every T and U lies in G1, by the bit planes of their sums: for random weights of 128 bits, wrong with
     probability 2 2^-128.
     Cost: three sums of n multiples; with subgroup, 260 tests of membership besides.
     """
-    rho = fr_from_canonical(weights)
-    minus_v = fr_sub(fr_from_ints([0]), fr_sum(fr_mul(c.v, rho)))
-    minus_v_p = fr_sub(fr_from_ints([0]), fr_sum(fr_mul(c.v_p, rho)))
     (sum_t, sum_u), planes = g1_sums([c.T, c.U], weights, planes=subgroup, run=run)
-    rest = g1_sum(
-        np.concatenate([c.U, vk.alpha.to_words()[None], one_words()[0][None]]),
-        fr_to_canonical(np.concatenate([fr_mul(c.r, rho), minus_v, minus_v_p])),
-    )
+    rest = g1_sum(np.concatenate([c.U, vk.alpha.to_words()[None], one_words()[0][None]]), weighted(c, weights))
     return Sums(sum_t, negate_g1(sum_u[None])[0], rest, planes is not None and _all_in_subgroup(planes, run))
 
 
@@ -139,7 +147,7 @@ def in_subgroup(c: Claims, weights: Words, *, run: Run = map) -> bool:
 
 
 def _all_in_subgroup(planes: Words, run: Run) -> bool:
-    parts = run(in_subgroup_many, [planes[rows] for rows in blocks(len(planes), _PLANES_AT_ONCE)])
+    parts = run(in_g1_many, [planes[rows] for rows in blocks(len(planes), _PLANES_AT_ONCE)])
     return bool(np.concatenate(list(parts)).all())
 
 
@@ -168,8 +176,20 @@ def _added(points: list[Words]) -> Words:
 
 
 def holds(vk: VerifyingKey, c: Claims, weights: Words) -> bool:
-    """The equation of sum weights_i proof_i.  In: weights (n, 4) canonical, below r.  Cost: three sums of n multiples, three pairings.
+    """The equation of sum weights_i proof_i.  In: weights (n, 4) below 2^128.  Cost: three sums of n multiples, three pairings.
 
     One claim with a weight other than 0: exact.  More with random weights of 128 bits: wrong with probability 2^-128.
     """
     return product_is_one(sums(vk, c, weights).pairs(vk))
+
+
+def weighted(c: Claims, weights: Words) -> Words:
+    """rho_i r_i, then - sum rho_i v_i and - sum rho_i v_p,i: the scalars of U, [alpha] and [1].
+
+    In: weights (n, 4) below 2^128.  Out: (n + 2, 4) canonical.
+    """
+    out = np.empty((len(c) + 2, FR_WORDS), np.uint64)
+    v = readable(c.v, WORD_BYTES)
+    r, v_p, rho = (rows(a, FR_WORDS) for a in (c.r, c.v_p, weights))
+    _kernels().weigh_many(out, rho, r, place(v)[:2], v_p)
+    return out

@@ -12,15 +12,17 @@ from numpy.typing import NDArray
 
 from .kernels.fp import FP_WORDS, fp_from_mont_many, fp_to_mont_many
 from .kernels.fr import (
+    FR_BYTES,
     FR_WORDS,
     fr_add_many,
+    fr_below_many,
     fr_from_mont_many,
     fr_inv_many,
     fr_mul_many,
     fr_sub_many,
     fr_to_mont_many,
 )
-from .kernels.limbs import WORD_BITS, WORD_BYTES, rows
+from .kernels.limbs import WORD_BYTES, place, readable, rows
 from .parameters import FP_MODULUS, FR_MODULUS
 
 Words: TypeAlias = NDArray[np.uint64]
@@ -127,26 +129,15 @@ def fr_sum(a: Words) -> Words:
     return a
 
 
-def fr_from_wide(data: Octets) -> Words:
-    """64 little-endian bytes a row, reduced modulo r -> (n, 4) Montgomery form.
-
-    512 bits = low 192 + 2^192 middle 192 + 2^384 high 128: each part is below r.
-    """
-    words = rows(data, 64, np.uint8).view("<u8").astype(np.uint64, copy=False)
-    total = np.zeros((len(words), FR_WORDS), np.uint64)
-    for start, end in ((0, 3), (3, 6), (6, 8)):
-        part = np.zeros((len(words), FR_WORDS), np.uint64)
-        part[:, : end - start] = words[:, start:end]
-        total = fr_add(total, fr_mul(fr_from_canonical(part), fr_from_ints([1 << (WORD_BITS * start)])))
-    return total
-
-
 def fr_is_canonical(a: Words) -> NDArray[np.bool_]:
     """Which rows of (n, 4) are below r as plain integers."""
-    below = np.zeros(len(a), np.bool_)
-    equal = np.ones(len(a), np.bool_)
-    for i in range(FR_WORDS - 1, -1, -1):
-        r_i = np.uint64((FR_MODULUS >> (WORD_BITS * i)) % 2**WORD_BITS)
-        below |= equal & (a[:, i] < r_i)
-        equal &= a[:, i] == r_i
-    return below
+    return fr_below(rows(a, FR_WORDS))[:, 0]
+
+
+def fr_below(a: Words | Octets) -> NDArray[np.bool_]:
+    """Which scalars are below r.  In: (n, ...), m scalars of 32 bytes a row, also as a column of something wider.  Out: (n, m)."""
+    a = readable(a, WORD_BYTES)
+    address, stride, size = place(a)
+    out = np.empty((len(a), size // FR_BYTES), np.bool_)
+    fr_below_many(out, address, stride)
+    return out

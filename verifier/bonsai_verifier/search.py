@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import equation
-from .curve import PLANES_FROM, in_subgroup_many
+from .curve import PLANES_FROM, in_g1_many
 from .field import Words
 from .pairing import GT
 from .threads import Run
@@ -212,7 +212,7 @@ def _value(group: Group, rows: NDArray[np.intp], run: Run) -> GT:
 
 def _outside(group: Group, rows: NDArray[np.intp]) -> tuple[list[tuple[int, str]], NDArray[np.bool_]]:
     """The proofs with a point outside the subgroup, and which rows have none."""
-    t_fine, u_fine = in_subgroup_many(group.claims.T[rows]), in_subgroup_many(group.claims.U[rows])
+    t_fine, u_fine = in_g1_many(group.claims.T[rows]), in_g1_many(group.claims.U[rows])
     faults = np.where(t_fine, FAULT_U_NOT_IN_SUBGROUP, FAULT_T_NOT_IN_SUBGROUP)
     fine: NDArray[np.bool_] = t_fine & u_fine
     return [(int(rows[i]), str(proof_fault(int(faults[i])))) for i in np.flatnonzero(~fine)], fine

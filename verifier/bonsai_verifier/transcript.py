@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .errors import InputError
 from .field import Octets, Words
 from .kernels import blake3 as kernels
-from .kernels.limbs import rows
+from .kernels.limbs import place, readable
 from .parameters import (
     CHALLENGE_BYTES,
     CHALLENGE_CONTEXT,
@@ -56,11 +56,7 @@ def derive_key_many(context_string: str, material: Octets) -> Octets:
         raise InputError(
             "material", f"expected an (n, length) array of uint8, got {material.shape} of {material.dtype}"
         )
-    n, length = material.shape
-    out = np.empty((n, CHALLENGE_BYTES), np.uint8)
-    key, scratch = _context_key(context_string), kernels.scratch(length)
-    kernels.hash_many_into(out, key, rows(material, length, np.uint8), kernels.DERIVE_KEY_MATERIAL, scratch)
-    return out
+    return _derive_key_many(context_string, len(material), [material])
 
 
 def challenge(vk_digest: bytes, context: bytes, public_inputs: Sequence[bytes] | Octets, t_bytes: bytes) -> int:
@@ -92,14 +88,26 @@ def challenge_bytes_many(vk_digest: bytes, contexts: Octets, public_inputs: Octe
     for name, (array, shape) in shapes.items():
         if array.shape != shape or array.dtype != np.uint8:
             raise InputError(name, f"expected {shape} of uint8, got {array.shape} of {array.dtype}")
-    fields = (
-        np.broadcast_to(_octets("vk_digest", vk_digest, DIGEST_BYTES), (n, DIGEST_BYTES)),
-        np.broadcast_to(contexts, (n, CONTEXT_BYTES)),
-        np.broadcast_to(np.frombuffer(n_public.to_bytes(_COUNT_BYTES, "little"), np.uint8), (n, _COUNT_BYTES)),
-        public_inputs.reshape(n, n_public * SCALAR_BYTES),
-        t_bytes,
-    )
-    return derive_key_many(CHALLENGE_CONTEXT, np.concatenate(fields, axis=1))
+    digest = _octets("vk_digest", vk_digest, DIGEST_BYTES)
+    count = np.frombuffer(n_public.to_bytes(_COUNT_BYTES, "little"), np.uint8)
+    return _derive_key_many(CHALLENGE_CONTEXT, n, [digest, contexts, count, public_inputs, t_bytes])
+
+
+def _derive_key_many(context_string: str, n: int, fields: Sequence[Octets]) -> Octets:
+    """derive_key of n messages, field after field.  In: fields (length,) for all, or (n, ...).  Out: (n, 64)."""
+    fields = [np.ascontiguousarray(field)[None] if field.ndim == 1 else readable(field) for field in fields]
+    where = [place(field) for field in fields]  # (address, stride, size); the stride of an added axis is 0
+    length = sum(size for _, _, size in where)
+    out, key = np.empty((n, CHALLENGE_BYTES), np.uint8), _context_key(context_string)
+    if length <= kernels.CHUNK_BYTES:
+        kernels.hash_many_into(
+            out, key, np.array(where), kernels.DERIVE_KEY_MATERIAL, kernels.room_for_messages(length)
+        )
+        return out
+    columns = [field.reshape(len(field), size) for field, (_, _, size) in zip(fields, where, strict=True)]
+    material = np.concatenate([np.broadcast_to(column, (n, column.shape[1])) for column in columns], axis=1)
+    kernels.hash_each_into(out, key, material, kernels.DERIVE_KEY_MATERIAL, kernels.scratch(length))
+    return out
 
 
 @functools.cache

@@ -6,30 +6,54 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba import types
+from numba.extending import overload
 
 from bonsai_verifier.kernels.limbs import row
 
 Array = np.ndarray[Any, Any]
 
 
+def address(x):
+    """In compiled code: the address of an array's first row; a number is itself."""
+    raise NotImplementedError
+
+
+@overload(address)
+def _address(x):
+    if isinstance(x, types.Array):
+        return lambda x: row(x, 0)
+    return lambda x: x
+
+
 @cache
 def callable_from_python(op: Any, n_arguments: int) -> Callable[..., Any]:
-    """op(address, ...) as a function of arrays."""
+    """op(address, ...) as a function of arrays, and of numbers where op takes one."""
 
     def one(a):
-        return op(row(a, 0))
+        return op(address(a))
 
     def two(a, b):
-        return op(row(a, 0), row(b, 0))
+        return op(address(a), address(b))
 
     def three(a, b, c):
-        return op(row(a, 0), row(b, 0), row(c, 0))
+        return op(address(a), address(b), address(c))
 
-    return numba.njit((one, two, three)[n_arguments - 1])  # not @kernel: it would keep captured values on disk
+    def four(a, b, c, d):
+        return op(address(a), address(b), address(c), address(d))
+
+    def five(a, b, c, d, e):
+        return op(address(a), address(b), address(c), address(d), address(e))
+
+    def six(a, b, c, d, e, f):
+        return op(address(a), address(b), address(c), address(d), address(e), address(f))
+
+    functions = (one, two, three, four, five, six)
+    return numba.njit(functions[n_arguments - 1])  # not @kernel: it would keep captured values on disk
 
 
-def call(op: Any, *arrays: Array) -> Any:
-    return callable_from_python(op, len(arrays))(*arrays)
+def call(op: Any, *arguments: Array | int) -> Any:
+    return callable_from_python(op, len(arguments))(*arguments)
 
 
 def result(op: Any, *operands: Array) -> Array:

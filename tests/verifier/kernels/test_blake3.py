@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from llvmlite.binding import get_host_cpu_features
 
 from bonsai_verifier.errors import InputError
 from bonsai_verifier.kernels import blake3 as kernels
@@ -82,13 +83,22 @@ def test_derive_key_equals_reference(n):
 
 
 @pytest.mark.parametrize("length", [0, 1, 63, 64, 65, 276, 1023, 1024, 1025, 2500])
-@pytest.mark.parametrize("n", [0, 1, 15, 16, 17, 50])
+@pytest.mark.parametrize("n", [0, 1, 3, 5, 12, 15, 16, 17, 50])
 def test_derive_key_many_equals_one_by_one(n, length):
     rows = np.frombuffer(os.urandom(n * length), dtype=np.uint8).reshape(n, length)
     out = derive_key_many("bonsai-circuits test", rows)
     assert out.shape == (n, 64)
     for material, found in zip(rows, out, strict=True):
         assert found.tobytes() == derive_key("bonsai-circuits test", material.tobytes(), 64)
+
+
+@pytest.mark.parametrize("length", [0, 1, 63, 64, 65, 128, 1024, 1025])
+@pytest.mark.parametrize("n", [1, 20])
+def test_equal_messages_have_equal_hashes(n, length):
+    """One row for all: every block but the last is common, the last is not."""
+    message = np.frombuffer(pattern(length), dtype=np.uint8)
+    out = derive_key_many("c", np.broadcast_to(message, (n, length)))
+    assert out.tobytes() == reference.blake3(pattern(length), derive_key_context="c").digest(64) * n
 
 
 def test_blake3_reads_every_kind_of_buffer():
@@ -149,18 +159,22 @@ def test_counter_crosses_32_bits_in_both_bodies():
         assert one.tobytes() == reference.blake3(b"").digest(64, seek=64 * (first + lane))
 
 
-def test_blake3_is_the_same_on_a_cpu_without_wide_vectors():
-    """LLVM cuts the sixteen lanes to the baseline registers of the architecture."""
+@pytest.mark.parametrize(("name", "features", "width"), [("generic", "", 4), ("x86-64-v3", "+avx,+avx2", 16)])
+def test_blake3_is_the_same_on_a_cpu_of_another_width(name, features, width):
+    """Sixteen lanes four at a time where registers have 128 bits; in two registers of 256."""
+    if "avx2" in features and not get_host_cpu_features().get("avx2"):
+        pytest.skip("the processor has no AVX2")
     script = (
+        "from bonsai_verifier.kernels.blake3 import WIDTH\n"
         "from bonsai_verifier.transcript import blake3, derive_key_many\n"
         "import numpy as np\n"
         "rows = np.arange(20 * 276, dtype=np.uint32).astype(np.uint8).reshape(20, 276)\n"
-        "print(blake3(bytes(i % 251 for i in range(70_000))).hex(), blake3(derive_key_many('c', rows)).hex())"
+        "print(WIDTH, blake3(bytes(i % 251 for i in range(70_000))).hex(), blake3(derive_key_many('c', rows)).hex())"
     )
-    env = os.environ | {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
+    env = os.environ | {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": features}
     done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, check=True)
     rows = np.arange(20 * 276, dtype=np.uint32).astype(np.uint8).reshape(20, 276)
-    want = [blake3(pattern(70_000)).hex(), blake3(derive_key_many("c", rows)).hex()]
+    want = [str(width), blake3(pattern(70_000)).hex(), blake3(derive_key_many("c", rows)).hex()]
     assert done.stdout.split() == want
 
 
@@ -226,6 +240,30 @@ def test_challenge_bytes_many_equals_single(n, n_public):
             context = (c if c.ndim == 1 else c[i]).tobytes()
             single = challenge(VK, context, [x.tobytes() for x in inputs[i]], t[i].tobytes())
             assert int.from_bytes(out[i].tobytes(), "little") % FR_MODULUS == single
+
+
+@pytest.mark.parametrize("n_public", [0, 1, 5, 40])
+def test_challenge_reads_columns_where_they_lie(n_public):
+    """Rows of anything wider at any distance, backwards, and one row for all; up to a chunk and beyond."""
+    n, width = 21, 32 * n_public
+    wide = np.frombuffer(os.urandom(n * 2000), dtype=np.uint8).reshape(n, 2000)
+    contexts, t = wide[:, 7:39], wide[:, 1900:1948]
+    inputs = np.lib.stride_tricks.as_strided(wide[:, 101:], (n, n_public, 32), (2000, 32, 1))
+    assert inputs.tobytes() == wide[:, 101 : 101 + width].tobytes()
+    every_other = wide[0, 3:67:2]
+    for columns in (
+        (contexts, inputs, t),
+        (contexts[::-1], inputs[:, ::-1], t[::-1]),
+        (every_other, inputs, t),
+        (np.broadcast_to(contexts[3], (n, 32)), np.broadcast_to(inputs[5], (n, n_public, 32)), t[:, ::-1]),
+    ):
+        got = challenge_bytes_many(VK, *columns)
+        assert np.array_equal(got, challenge_bytes_many(VK, *(c.copy() for c in columns)))
+        for i in (0, 20):
+            context = columns[0] if columns[0].ndim == 1 else columns[0][i]
+            material = VK + context.tobytes() + n_public.to_bytes(4, "little") + columns[1][i].tobytes()
+            want = reference.blake3(material + columns[2][i].tobytes(), derive_key_context=CHALLENGE_CONTEXT)
+            assert got[i].tobytes() == want.digest(64)
 
 
 def test_challenge_bytes_many_refuses_wrong_shapes():

@@ -71,6 +71,18 @@ def test_binary_operation_equals_integers(ops: limbs.FieldOperations, m: int, n:
 
 
 @fields
+def test_a_second_factor_need_not_be_reduced(ops: limbs.FieldOperations, m: int, n: int) -> None:
+    radix = 2 ** (64 * n)
+
+    @given(elements(m), st.sampled_from([radix - 1, m, m + 1, radix - m]) | st.integers(0, radix - 1))
+    def check(a: int, b: int) -> None:
+        got = result(ops.mul, limbs_from_ints([a], n), limbs_from_ints([b], n))
+        assert ints_from_limbs(got) == [a * b * pow(radix, -1, m) % m]
+
+    check()
+
+
+@fields
 def test_predicates_equal_integers(ops: limbs.FieldOperations, m: int, n: int) -> None:
     for a in [0, 1, m - 1, m, m + 1, 2 ** (64 * n) - 1, *(m ^ 1 << k for k in range(64 * n))]:
         words = limbs_from_ints([a], n)

@@ -1,7 +1,8 @@
 """BLAKE3: one input of any length, or many short inputs of one length, to any number of output bytes.
 
 The compression function is written once, over LLVM's type of a word: i32 gives the body for one block, <16 x i32> the body for sixteen
-blocks side by side, which LLVM cuts to whatever registers the machine has (one AVX-512, two AVX2, four SSE2 or NEON registers a word).
+blocks side by side, one AVX-512 or two AVX2 registers a word.  Where a register has 128 bits (SSE2, NEON), sixteen lanes would not fit the
+registers, and go through the rounds as <4 x i32>, four times.
 Long inputs take chunks, and then parents, sixteen at a time.  All arguments are int64 addresses of bytes and plain counts;
 32-bit arithmetic happens only inside the IR, so numba's integer promotion never meets it.
 
@@ -14,14 +15,17 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils
 
-from .cache import inner, kernel
+from . import cpu
+from .cache import inlined, kernel
 from .intrinsics import I64, operation
-from .limbs import load_word, row, stack, store_word
+from .limbs import row, stack
 
 BLOCK_BYTES = 64
 CHUNK_BYTES = 1024
 VALUE_BYTES = 32  # a chaining value or key: 8 words
 LANES = 16  # equal to the words of a block, so that a transposition is square
+WIDTH = LANES if cpu.wide() else 4  # lanes that go through the rounds together
+FEW = 4 if cpu.wide() else 10  # so many messages or more are worth sixteen lanes
 
 # Domain flags, section 2.2, table 3
 CHUNK_START = 1
@@ -38,19 +42,18 @@ PERMUTATION = (2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8)
 ROUNDS = 7
 
 _CHUNK_BLOCKS = 16
-_BLOCK_WORDS = 8
 _VALUE_WORDS = 4
 
 _I32 = ir.IntType(32)
-_LANE_WORD = ir.VectorType(_I32, LANES)
-_LANE_COUNT = ir.VectorType(I64, LANES)
+_WORDS = ir.VectorType(_I32, WIDTH)
+_COUNTS = ir.VectorType(I64, WIDTH)
 
 
 # The compression function, as IR ---------------------------------------------------------------------------------------------
 
 
 def _splat(ty: Any, x: int) -> ir.Constant:
-    return ir.Constant(ty, [x] * LANES) if isinstance(ty, ir.VectorType) else ir.Constant(ty, x)
+    return ir.Constant(ty, [x] * ty.count) if isinstance(ty, ir.VectorType) else ir.Constant(ty, x)
 
 
 def _rotate_right(b: ir.IRBuilder, x: ir.Value, n: int) -> ir.Value:
@@ -81,22 +84,24 @@ def _rounds(b: ir.IRBuilder, cv: list[ir.Value], m: list[ir.Value], tail: list[i
 
 
 def _transposed(b: ir.IRBuilder, rows: list[ir.Value]) -> list[ir.Value]:
-    """The 16 x 16 words transposed: swap off-diagonal squares of side 8, 4, 2, 1."""
-    rows = list(rows)
-    for h in (8, 4, 2, 1):
-        low = [j if not j & h else j - h + LANES for j in range(LANES)]
-        high = [j + h if not j & h else j + LANES for j in range(LANES)]
-        masks = [ir.Constant(_LANE_WORD, mask) for mask in (low, high)]
-        for i in range(LANES):
+    """A square of words transposed: swap off-diagonal squares of half the side, of a quarter, and so on."""
+    rows, n = list(rows), len(rows)
+    h = n // 2
+    while h:
+        low = [j if not j & h else j - h + n for j in range(n)]
+        high = [j + h if not j & h else j + n for j in range(n)]
+        masks = [ir.Constant(ir.VectorType(_I32, n), mask) for mask in (low, high)]
+        for i in range(n):
             if not i & h:
                 pair = rows[i], rows[i + h]
                 rows[i], rows[i + h] = (b.shuffle_vector(*pair, mask) for mask in masks)
+        h //= 2
     return rows
 
 
 def _load(b: ir.IRBuilder, ty: Any, address: ir.Value, n: int, stride: Any, align: int) -> list[ir.Value]:
     """n values of type ty, `stride` bytes (an int or an i64 value) apart."""
-    step = stride if isinstance(stride, ir.Value) else ir.Constant(I64, stride)
+    step = stride if isinstance(stride, ir.Value) else I64(stride)
     loaded = []
     for _ in range(n):
         loaded.append(b.load(b.inttoptr(address, ty.as_pointer()), align=align))
@@ -104,21 +109,20 @@ def _load(b: ir.IRBuilder, ty: Any, address: ir.Value, n: int, stride: Any, alig
     return loaded
 
 
-def _store(b: ir.IRBuilder, address: ir.Value, values: list[ir.Value], size: int) -> None:
+def _store(b: ir.IRBuilder, address: ir.Value, values: list[ir.Value], stride: int) -> None:
     for i, x in enumerate(values):
-        b.store(x, b.inttoptr(b.add(address, ir.Constant(I64, size * i)), x.type.as_pointer()), align=4)
+        b.store(x, b.inttoptr(b.add(address, I64(stride * i)), x.type.as_pointer()), align=4)
 
 
 def _spread(b: ir.IRBuilder, ty: ir.VectorType, x: ir.Value) -> ir.Value:
     first = b.insert_element(ir.Constant(ty, ir.Undefined), x, ir.Constant(_I32, 0))
-    return b.shuffle_vector(first, first, ir.Constant(_LANE_WORD, [0] * LANES))
+    return b.shuffle_vector(first, first, ir.Constant(ir.VectorType(_I32, ty.count), [0] * ty.count))
 
 
 @operation
 def compress(b, out, cv, block, counter, length, flags):
     """One compression.  In: cv 32 bytes, block 64 bytes.  Out: 64 bytes, the chaining value first; out may be cv or block."""
-    high = b.lshr(counter, ir.Constant(I64, 32))
-    tail = [b.trunc(x, _I32) for x in (counter, high, length, flags)]
+    tail = [b.trunc(x, _I32) for x in (counter, b.lshr(counter, I64(32)), length, flags)]
     _store(b, out, _rounds(b, _load(b, _I32, cv, 8, 4, 4), _load(b, _I32, block, 16, 4, 1), tail), 4)
 
 
@@ -128,25 +132,58 @@ def compress_lanes(b, out, cv, block, stride, counter, step, length, flags):
 
     In: cv, 8 words of 16 lanes (512 bytes).  Out: 16 words of 16 lanes (1024 bytes); out may be cv.
     """
-    lane = ir.Constant(_LANE_COUNT, list(range(LANES)))
-    counters = b.add(_spread(b, _LANE_COUNT, counter), b.mul(lane, _spread(b, _LANE_COUNT, step)))
-    high = b.lshr(counters, _splat(_LANE_COUNT, 32))
-    tail = [b.trunc(x, _LANE_WORD) for x in (counters, high)]
-    tail += [_spread(b, _LANE_WORD, b.trunc(x, _I32)) for x in (length, flags)]
-    m = _transposed(b, _load(b, _LANE_WORD, block, LANES, stride, 1))
-    _store(b, out, _rounds(b, _load(b, _LANE_WORD, cv, 8, 4 * LANES, 4), m, tail), 4 * LANES)
+    with cgutils.for_range(b, I64(LANES // WIDTH)) as part:
+        lane = b.mul(part.index, I64(WIDTH))
+        beside = ir.Constant(_COUNTS, list(range(WIDTH)))
+        lanes = b.add(_spread(b, _COUNTS, lane), beside)
+        counters = b.add(_spread(b, _COUNTS, counter), b.mul(lanes, _spread(b, _COUNTS, step)))
+        tail = [b.trunc(x, _WORDS) for x in (counters, b.lshr(counters, _splat(_COUNTS, 32)))]
+        tail += [_spread(b, _WORDS, b.trunc(x, _I32)) for x in (length, flags)]
+        first, m = b.add(block, b.mul(lane, stride)), []
+        for words in range(0, LANES, WIDTH):
+            m += _transposed(b, _load(b, _WORDS, b.add(first, I64(4 * words)), WIDTH, stride, 1))
+        column = b.mul(lane, I64(4))
+        value = _load(b, _WORDS, b.add(cv, column), 8, 4 * LANES, 4)
+        _store(b, b.add(out, column), _rounds(b, value, m, tail), 4 * LANES)
 
 
 @operation
 def spread_value(b, out, value):
     """A chaining value (32 bytes) repeated in sixteen lanes (512 bytes)."""
-    _store(b, out, [_spread(b, _LANE_WORD, x) for x in _load(b, _I32, value, 8, 4, 4)], 4 * LANES)
+    for i, x in enumerate(_load(b, _I32, value, 8, 4, 4)):
+        _store(b, b.add(out, I64(4 * LANES * i)), [_spread(b, _WORDS, x)] * (LANES // WIDTH), 4 * WIDTH)
 
 
 @operation
 def transpose_lanes(b, out, state):
     """16 words of 16 lanes -> 16 rows of 64 bytes, one a lane."""
-    _store(b, out, _transposed(b, _load(b, _LANE_WORD, state, LANES, 4 * LANES, 4)), 4 * LANES)
+    for lane in range(0, LANES, WIDTH):
+        for word in range(0, LANES, WIDTH):
+            square = _load(b, _WORDS, b.add(state, I64(4 * (LANES * word + lane))), WIDTH, 4 * LANES, 4)
+            _store(b, b.add(out, I64(4 * (LANES * lane + word))), _transposed(b, square), 4 * LANES)
+
+
+@operation
+def values_from_lanes(b, out, state):
+    """The chaining values of sixteen lanes, 32 bytes each.  In: state as transpose_lanes takes it."""
+    half = ir.Constant(ir.VectorType(_I32, min(WIDTH, 8)), list(range(min(WIDTH, 8))))
+    for lane in range(0, LANES, WIDTH):
+        for word in range(0, 8, WIDTH):
+            square = _load(b, _WORDS, b.add(state, I64(4 * (LANES * word + lane))), WIDTH, 4 * LANES, 4)
+            rows = [b.shuffle_vector(x, x, half) for x in _transposed(b, square)]
+            _store(b, b.add(out, I64(VALUE_BYTES * lane + 4 * word)), rows, VALUE_BYTES)
+
+
+@operation
+def copy_value(b, out, value):
+    """A chaining value; out may be value."""
+    _store(b, out, _load(b, _I32, value, 8, 4, 4), 4)
+
+
+@operation
+def zero_block(b, block):
+    """64 zero bytes."""
+    _store(b, block, [ir.Constant(_I32, 0)] * 16, 4)
 
 
 @operation
@@ -159,48 +196,27 @@ def copy_bytes(b, out, data, n):
 # The tree --------------------------------------------------------------------------------------------------------------------
 
 
-@inner
-def _copy_value(out, value):
-    for i in range(_VALUE_WORDS):
-        store_word(out + 8 * i, load_word(value + 8 * i))
-
-
-@inner
-def _zero_block(block):
-    for i in range(_BLOCK_WORDS):
-        store_word(block + 8 * i, np.uint64(0))
-
-
-@inner
+@inlined
 def _open_chunk(cv, block, key, data, length, counter, flags):
     """All compressions of a chunk but the last, whose inputs are left in cv and block.  In: length 0..1024.
 
     Out: (length, flags) of the last block; without ROOT.
     """
-    _copy_value(cv, key)
+    copy_value(cv, key)
     out = stack(8)
     start = CHUNK_START
     while length > BLOCK_BYTES:
         compress(out, cv, data, counter, BLOCK_BYTES, flags | start)
-        _copy_value(cv, out)
+        copy_value(cv, out)
         data += BLOCK_BYTES
         length -= BLOCK_BYTES
         start = 0
-    _zero_block(block)
+    zero_block(block)
     copy_bytes(block, data, length)
     return length, flags | start | CHUNK_END
 
 
-@inner
-def _values_from_lanes(out, state):
-    """The chaining values of sixteen lanes, 32 bytes each."""
-    rows = stack(128)
-    transpose_lanes(rows, state)
-    for lane in range(LANES):
-        _copy_value(out + VALUE_BYTES * lane, rows + BLOCK_BYTES * lane)
-
-
-@inner
+@inlined
 def _chunk_values(out, key, data, length, flags):
     """The chaining values of all chunks of a long input."""
     state = stack(128)
@@ -215,17 +231,17 @@ def _chunk_values(out, key, data, length, flags):
             compress_lanes(state, state, at + BLOCK_BYTES * i, CHUNK_BYTES, chunk, 1, BLOCK_BYTES, flags)
         at += BLOCK_BYTES * (_CHUNK_BLOCKS - 1)
         compress_lanes(state, state, at, CHUNK_BYTES, chunk, 1, BLOCK_BYTES, flags | CHUNK_END)
-        _values_from_lanes(out + VALUE_BYTES * chunk, state)
+        values_from_lanes(out + VALUE_BYTES * chunk, state)
         chunk += LANES
     while CHUNK_BYTES * chunk < length:
         at = CHUNK_BYTES * chunk
         n, last = _open_chunk(cv, block, key, data + at, min(length - at, CHUNK_BYTES), chunk, flags)
         compress(block, cv, block, chunk, n, last)
-        _copy_value(out + VALUE_BYTES * chunk, block)
+        copy_value(out + VALUE_BYTES * chunk, block)
         chunk += 1
 
 
-@inner
+@inlined
 def _parent_values(values, key_lanes, key, n, flags):
     """One level up, in place: n values -> ceil(n / 2); an odd one out moves up as it is."""
     state = stack(128)
@@ -234,18 +250,18 @@ def _parent_values(values, key_lanes, key, n, flags):
     i = 0
     while i + LANES <= pairs:
         compress_lanes(state, key_lanes, values + BLOCK_BYTES * i, BLOCK_BYTES, 0, 0, BLOCK_BYTES, flags | PARENT)
-        _values_from_lanes(values + VALUE_BYTES * i, state)
+        values_from_lanes(values + VALUE_BYTES * i, state)
         i += LANES
     while i < pairs:
         compress(block, key, values + BLOCK_BYTES * i, 0, BLOCK_BYTES, flags | PARENT)
-        _copy_value(values + VALUE_BYTES * i, block)
+        copy_value(values + VALUE_BYTES * i, block)
         i += 1
     if n % 2:
-        _copy_value(values + VALUE_BYTES * pairs, values + BLOCK_BYTES * pairs)
+        copy_value(values + VALUE_BYTES * pairs, values + BLOCK_BYTES * pairs)
     return pairs + n % 2
 
 
-@inner
+@inlined
 def _hash(out, out_length, key, data, length, flags, values):
     """hash_into on addresses."""
     cv = stack(4)
@@ -260,7 +276,7 @@ def _hash(out, out_length, key, data, length, flags, values):
         spread_value(key_lanes, key)
         while count > 2:
             count = _parent_values(values, key_lanes, key, count, flags)
-        _copy_value(cv, key)
+        copy_value(cv, key)
         copy_bytes(block, values, BLOCK_BYTES)
         n, last = BLOCK_BYTES, flags | PARENT
     piece = stack(8)
@@ -289,30 +305,89 @@ def hash_into(out, key, data, flags, values):
 
 
 @kernel
-def hash_many_into(out, key, data, flags, values):
-    """BLAKE3 of each row of data.
+def hash_each_into(out, key, data, flags, values):
+    """BLAKE3 of each row of data, (n, length) uint8, of any length: one after the other.  Out: out (n, 64); the others as in hash_into."""
+    for i in range(len(out)):
+        _hash(row(out, i), BLOCK_BYTES, row(key, 0), row(data, i), data.shape[1], flags, row(values, 0))
 
-    In: data (n, length) uint8; the others as in hash_into.  Out: out (n, 64) uint8.
-    """
-    n, length = data.shape
+
+# Many messages ---------------------------------------------------------------------------------------------------------------
+
+
+def room_for_messages(length):
+    """Where sixteen messages of `length` bytes are put together, each in whole blocks, the rest zero."""
+    return np.zeros((LANES, BLOCK_BYTES * max(1, -(-length // BLOCK_BYTES))), np.uint8)
+
+
+@inlined
+def _hash_blocks(out, value, at, first, length, flags):
+    """compress from block `first` on of a message of at most one chunk at `at`; `value` is the one before it.  Out: 64 bytes."""
+    state = stack(8)
+    copy_value(state, value)
+    flags |= 0 if first else CHUNK_START
+    at += BLOCK_BYTES * first
+    length -= BLOCK_BYTES * first
+    while length > BLOCK_BYTES:
+        compress(state, state, at, 0, BLOCK_BYTES, flags)
+        flags &= ~CHUNK_START
+        at += BLOCK_BYTES
+        length -= BLOCK_BYTES
+    compress(out, state, at, 0, length, flags | CHUNK_END | ROOT)
+
+
+@inlined
+def _hash_blocks_lanes(out, value, at, width, first, length, flags):
+    """_hash_blocks of sixteen messages, `width` bytes apart.  Out: sixteen times 64 bytes."""
     state = stack(128)
-    padded = stack(128)
-    blocks = max(1, (length + BLOCK_BYTES - 1) // BLOCK_BYTES)
-    i = 0
-    while length <= CHUNK_BYTES and i + LANES <= n:
-        at = row(data, i)
-        spread_value(state, row(key, 0))
-        f = flags | CHUNK_START
-        for j in range(blocks - 1):
-            compress_lanes(state, state, at + BLOCK_BYTES * j, length, 0, 0, BLOCK_BYTES, f)
-            f = flags
-        done = BLOCK_BYTES * (blocks - 1)
-        for lane in range(LANES):
-            _zero_block(padded + BLOCK_BYTES * lane)
-            copy_bytes(padded + BLOCK_BYTES * lane, at + length * lane + done, length - done)
-        compress_lanes(state, state, padded, BLOCK_BYTES, 0, 0, length - done, f | CHUNK_END | ROOT)
-        transpose_lanes(row(out, i), state)
-        i += LANES
-    while i < n:
-        _hash(row(out, i), out.shape[1], row(key, 0), row(data, i), length, flags, row(values, 0))
-        i += 1
+    spread_value(state, value)
+    flags |= 0 if first else CHUNK_START
+    at += BLOCK_BYTES * first
+    length -= BLOCK_BYTES * first
+    while length > BLOCK_BYTES:
+        compress_lanes(state, state, at, width, 0, 0, BLOCK_BYTES, flags)
+        flags &= ~CHUNK_START
+        at += BLOCK_BYTES
+        length -= BLOCK_BYTES
+    compress_lanes(state, state, at, width, 0, 0, length, flags | CHUNK_END | ROOT)
+    transpose_lanes(out, state)
+
+
+@kernel
+def hash_many_into(out, key, fields, flags, room):
+    """BLAKE3 of n messages of one length, at most a chunk, each put together from fields where they lie.
+
+    In: fields (k, 3) int64, each (address, stride, size): message i is made of the `size` bytes at `address + i stride`, field after field;
+    stride 0 for what all messages share.  room: room_for_messages(their length); the others as in hash_into.
+    Out: out (n, 64) uint8.
+    Cost: sixteen messages at a time; the blocks that all begin with once.
+    """
+    n, width, length = len(out), room.shape[1], fields[:, 2].sum()
+    value, rows = stack(8), stack(128)
+    copy_value(value, row(key, 0))
+    first = 0
+    for i in range(0, n, LANES):
+        m = min(LANES, n - i)
+        start = 0
+        for address, stride, size in fields:
+            if stride or i == 0:  # what is shared lies there already
+                for lane in range(m):
+                    copy_bytes(row(room, lane) + start, address + (i + lane) * stride, size)
+            start += size
+        if i == 0:
+            shared = 0
+            for _, stride, size in fields:
+                if stride:
+                    break
+                shared += size
+            while BLOCK_BYTES * (first + 1) <= min(shared, length - 1):
+                at = row(room, 0) + BLOCK_BYTES * first
+                compress(value, value, at, 0, BLOCK_BYTES, flags | (0 if first else CHUNK_START))
+                first += 1
+        if m < FEW:
+            for lane in range(m):
+                _hash_blocks(row(out, i + lane), value, row(room, lane), first, length, flags)
+        elif m < LANES:
+            _hash_blocks_lanes(rows, value, row(room, 0), width, first, length, flags)
+            copy_bytes(row(out, i), rows, BLOCK_BYTES * m)
+        else:
+            _hash_blocks_lanes(row(out, i), value, row(room, 0), width, first, length, flags)

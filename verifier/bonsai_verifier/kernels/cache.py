@@ -1,4 +1,4 @@
-"""`kernel` and `inner`: numba functions kept on disk, in a folder named after every source they are built from.
+"""`kernel`, `inner`, `inlined`: numba functions kept on disk, in a folder named after every source they are built from.
 
 Numba's own cache looks only at the file that holds a function, so an edit of another file (an intrinsic, a constant) leaves stale machine
 code behind.  Here the folder of a module's functions carries a digest over the module and all modules of its package, and of this
@@ -48,6 +48,11 @@ def kernel(f: Callable[..., Any]) -> Any:
 def inner(f: Callable[..., Any]) -> Any:
     """A compiled function that kernels call.  In: int64 addresses and scalars."""
     return _compiled(f)
+
+
+def inlined(f: Callable[..., Any]) -> Any:
+    """As `inner`, but compiled within its caller alone: for what is called in one place, where a copy would cost as much again."""
+    return numba.njit(f, nogil=True, error_model="numpy", boundscheck=False, inline="always")
 
 
 def compilations() -> Compilations:

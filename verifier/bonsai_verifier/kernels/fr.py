@@ -2,15 +2,20 @@
 
 from ..parameters import FR_MODULUS
 from .cache import kernel
-from .limbs import field_operations, power, row, stack
+from .inverse import inversion
+from .limbs import WORD_BITS, field_operations, row, stack
 
 FR_WORDS, FR_BYTES = 4, 32
 
 _ops = field_operations("fr", FR_MODULUS, FR_WORDS)
 fr_mul, fr_add, fr_sub, fr_copy = _ops.mul, _ops.add, _ops.sub, _ops.copy
+fr_sqr, fr_neg = _ops.sqr, _ops.neg
 fr_from_mont, fr_to_mont, fr_zero, fr_one = _ops.from_mont, _ops.to_mont, _ops.zero, _ops.one
 fr_is_zero, fr_eq = _ops.is_zero, _ops.eq
-fr_inv = power("fr_inv", _ops, FR_MODULUS - 2)  # 1/a, and 0 for a = 0 (Fermat)
+fr_is_canonical = _ops.is_canonical
+fr_inv = inversion(
+    "fr_inv", FR_MODULUS, FR_WORDS, 2 ** (2 * WORD_BITS * FR_WORDS)
+)  # 1/a, and 0 for a = 0; variable time
 
 
 @kernel
@@ -77,3 +82,11 @@ def fr_powers(out, base, first):
     for i in range(len(out)):
         fr_copy(row(out, i), acc)
         fr_mul(acc, acc, row(base, 0))
+
+
+@kernel
+def fr_below_many(out, address, stride):
+    """Whether scalar j of row i, the words at `address + i stride + 32 j`, is below r.  Out: out (n, m) bool."""
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = fr_is_canonical(address + i * stride + FR_BYTES * j)

@@ -1,7 +1,8 @@
-"""`operation`, `predicate`, `formula`: three ways to write a numba intrinsic over int64 arguments, nearly always addresses.
+"""`operation`, `predicate`, `value`, `formula`: ways to write a numba intrinsic over int64 arguments, nearly always addresses.
 
 An operation is one IR function, written by Python code over an IRBuilder.  It is `linkonce_odr noinline`: a library holds one copy however
-many kernels call it, for inlining everything overflows the instruction cache and the compile time.  A predicate is written in place.
+many kernels call it, for inlining everything overflows the instruction cache and the compile time.  A predicate or value is written in
+place.
 
 A formula is an operation that is written as a straight-line program of others, and reads like the numba function that it replaces.  numba
 compiles a function together with all that it calls, and again inside each of its callers: a function of ten calls costs a tenth of a
@@ -37,6 +38,15 @@ def predicate(write: Callable[..., ir.Value]) -> Any:
         return write(builder, *args)
 
     return _intrinsic(write, _parameters(write)[1:], types.boolean, codegen)
+
+
+def value(write: Callable[..., ir.Value]) -> Any:
+    """The intrinsic f(x, ...) -> int64, otherwise as a predicate."""
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+        return write(builder, *args)
+
+    return _intrinsic(write, _parameters(write)[1:], types.int64, codegen)
 
 
 def formula(f: Callable[..., None], name: str | None = None) -> Any:

@@ -4,12 +4,13 @@ Numba functions hand each other int64 addresses of naturally aligned words; vect
 reads all of its operands before it writes, so the destination may be one of them.
 
 Contract of every field operation (n limbs, modulus m < 2^(64n - 1)):
-  In   operands fully reduced, in [0, m)
+  In   operands fully reduced, in [0, m); the second one of mul may be any n-limb integer, for t < x + m <= 2 m after every step
   Out  fully reduced, in [0, m)
 Source for the multiplication: operand scanning with interleaved Montgomery reduction (Koc, Acar, Kaliski 1996, "CIOS"), with
 the two carries added without overflow because the top bit of m is free.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from .intrinsics import I64, formula, operation, predicate
 
 WORD_BITS = 64
 WORD_BYTES = 8
+_LINE_BYTES, _BLOCK_WORDS = 64, 40
 _I128 = ir.IntType(128)
 _WORD_PTR = I64.as_pointer()
 
@@ -45,9 +47,23 @@ def rows(a: np.ndarray, width: int, dtype: Any = np.uint64) -> np.ndarray:
         raise TypeError(f"expected an array of {np.dtype(dtype)}, got {a.dtype}")
     if a.ndim != 2 or a.shape[1] != width:
         raise ValueError(f"expected rows of {width}, got {a.shape}")
-    view = np.require(a, requirements="CAE").view()
-    view.flags.writeable = False
+    if not (a.flags.c_contiguous and a.flags.aligned):
+        a = np.require(a, requirements="CAE")
+    view = a.view(np.ndarray)
+    view.setflags(write=False)
     return view
+
+
+def readable(a: np.ndarray, align: int = 1) -> np.ndarray:
+    """`a` if each a[i] is contiguous and at a multiple of `align`, however far apart (a column of something wider); else a copy."""
+    if a[:1].flags.c_contiguous and not (align > 1 and (place(a)[0] % align or a.strides[0] % align)):
+        return a
+    return np.array(a, order="C")  # at a multiple of 16
+
+
+def place(a: np.ndarray) -> tuple[int, int, int]:
+    """(address, stride, size) in bytes of the rows of a readable array, which the caller keeps alive."""
+    return a.__array_interface__["data"][0], a.strides[0], math.prod(a.shape[1:]) * a.itemsize
 
 
 @intrinsic
@@ -67,13 +83,18 @@ def row(typingctx: Any, array: Any, i: Any) -> Any:
 
 @intrinsic(prefer_literal=True)
 def stack(typingctx: Any, n_words: Any) -> Any:
-    """Address of n_words uninitialised uint64 words in the calling function's frame (n_words a literal)."""
+    """Address of n_words uninitialised uint64 words in the calling function's frame (n_words a literal).
+
+    Blocks of lanes.py, which are 40 words or more, start on a cache line.
+    """
     if not isinstance(n_words, types.IntegerLiteral):
         return None
     size = n_words.literal_value
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
         slot = cgutils.alloca_once(builder, ir.ArrayType(I64, size))
+        if size >= _BLOCK_WORDS:
+            slot.align = _LINE_BYTES
         return builder.ptrtoint(slot, I64)
 
     return types.int64(n_words), codegen
