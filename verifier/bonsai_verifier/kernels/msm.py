@@ -1,13 +1,20 @@
 """Sums of many multiples in E(Fp): sum k_i P_i, and all k_i P for one P.
 
-Signed digits without a carry chain: with B = sum_w 2^(c-1) 2^(cw), the digit of k in window w is ((k + B) >> cw) mod 2^c less 2^(c-1), in
-[-2^(c-1), 2^(c-1)).  Scalars are integers, never reduced modulo r, and all additions are complete (g1.py), so points may lie
+Signed digits without a carry chain: with B = sum_w (2^(c-1) - 1) 2^(cw), the digit of k in window w is ((k + B) >> cw) mod 2^c less
+2^(c-1) - 1, in (-2^(c-1), 2^(c-1)].  Scalars are integers, never reduced modulo r, and all additions are complete, so points may lie
 anywhere on the curve.  Variable time in the scalars.
 """
 
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
+from types import ModuleType
+from typing import Any, NamedTuple, TypeAlias
+
 import numpy as np
 
+from . import affine, buckets
 from .cache import inner, kernel
+from .cpu import vector
 from .fr import FR_WORDS
 from .g1 import (
     G1_AFFINE_WORDS,
@@ -21,52 +28,228 @@ from .g1 import (
     g1_infinity,
     g1_to_affine_many,
 )
-from .limbs import WORD_BYTES, row, rows, stack, words
+from .limbs import WORD_BITS, WORD_BYTES, row, rows, stack, words
+
+Array: TypeAlias = np.ndarray
+Run: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 _SHIFTED_WORDS = 5
-_MIN_WINDOW, _MAX_WINDOW = 2, 16
-# Multiplications: of an addition of an affine point, of a projective one, of a doubling
-_MIXED, _FULL, _DOUBLE = 11, 12, 8
-_NORMALISE = 6  # multiplications a point of g1_to_affine_many, and the inversion's share
+_SCALAR_BITS = WORD_BITS * FR_WORDS
+_MIN_WINDOW, _MAX_WINDOW = 2, buckets.MAX_WINDOW
+# Multiplications: of an addition of an affine point; of g1_to_affine_many a point, with the inversion's share
+_MIXED, _NORMALISE = 11, 6
 _TABLE_BYTES = 1 << 26  # a fixed-base table larger than the cache is slower, whatever the count says
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 _SIXTY_FOUR = np.uint64(64)
 
 
-def g1_msm(points: np.ndarray, scalars: np.ndarray) -> np.ndarray:
-    """sum_i k_i P_i by Pippenger's buckets.
+class G1Sum(NamedTuple):
+    """sum_i k_i P_i as (12,), and the bit planes that it is made of as (W, c, 12): sum_(w, b) 2^(cw + b) planes[w, b].
 
-    In: points (n, 12) affine, anywhere on the curve; scalars (n, 4) plain integers below 2^256.  Out: (12,) affine; O for n = 0.
-    Cost: W (n + 2^c) additions for the window c that makes it least, W = (bits + 2)/c, bits the length of the largest scalar.
+    planes[w, b] = sum_i sign(d) bit_b(|d|) P_i for the signed digit d of k_i in window w.  All affine; infinity is zero.
     """
-    points, scalars = rows(points, G1_AFFINE_WORDS), rows(scalars, FR_WORDS)
+
+    total: Array
+    planes: Array
+
+
+# Sums ------------------------------------------------------------------------------------------------------------------------
+
+
+def g1_msm(points: Array, scalars: Array, run: Run = map) -> Array:
+    """sum_i k_i P_i.
+
+    In: points (n, 12) affine, anywhere on the curve; scalars (n, 4) integers below 2^256.  Out: (12,) affine; O for n = 0.
+    The rest as for g1_sums.
+    """
     if len(points) != len(scalars):
         raise ValueError(f"{len(points)} points for {len(scalars)} scalars")
-    bits = _max_bits(scalars)
-    c = msm_window(len(points), bits)
-    n_windows = _n_windows(bits, c)
-    shifted = np.empty((len(scalars), _SHIFTED_WORDS), np.uint64)
-    _shift(shifted, scalars, _offset(c, n_windows))
-    sums = np.empty((n_windows, G1_PROJECTIVE_WORDS), np.uint64)
-    buckets = np.empty(((1 << (c - 1)) + 1, G1_PROJECTIVE_WORDS), np.uint64)
-    for w in range(n_windows):
-        _window_sum(sums, points, shifted, w, c, buckets)
-    total = np.empty((1, G1_PROJECTIVE_WORDS), np.uint64)
-    _join_windows(total, sums, c)
-    out = np.empty((1, G1_AFFINE_WORDS), np.uint64)
+    return g1_sums([points], [scalars], [(0, 0)], run)[0].total
+
+
+def g1_sums(
+    points: Sequence[Array], scalars: Sequence[Array], sums: Sequence[tuple[int, int]], run: Run = map
+) -> list[G1Sum]:
+    """sum_i k_i P_i with P = points[p], k = scalars[s] for each (p, s) of `sums`.  They share points, digits, rounds and inversions.
+
+    In: points, arrays (n, 12) affine, anywhere on the curve; scalars, arrays (m, 4) of integers below 2^256, m <= n: points beyond
+    are left out.  run(f, jobs) is map, or that of a thread pool: a job leaves the interpreter free.
+    Cost: for each window of c bits n + 2^(c-1) additions, whatever the points are.
+    Memory: 96 bytes a point (vector: 128), 40 + 2 W a scalar, and for each job that runs at a time up to 5 MiB, or 450 bytes for each
+    of 2^(c-1) buckets if they are more than 2^13.
+    """
+    points = [rows(p, G1_AFFINE_WORDS) for p in points]
+    scalars = [rows(k, FR_WORDS) for k in scalars]
+    for p, s in sums:
+        if len(scalars[s]) > len(points[p]):
+            raise ValueError(f"{len(points[p])} points for {len(scalars[s])} scalars")
+    if not sums:
+        return []
+    body = _body()
+    lengths = [_bit_lengths(k) for k in scalars]
+    c = msm_window([lengths[s] for _, s in sums], body.ROUND_COST)
+    n_windows = [_n_windows(int(np.flatnonzero(count).max(initial=0)), c) for count in lengths]
+    n_segments = sum(n_windows[s] for _, s in sums)
+    size = min(buckets.segments_of_a_job(c), n_segments)
+    n_jobs = -(-n_segments // size)
+
+    first = [0, *accumulate(map(len, points))]
+    room = buckets.slots(size, c)
+    pool = body.new_pool(first[-1] + n_jobs * room)
+    absent = [np.empty(len(p), np.bool_) for p in points]
+    for p, at, flags in zip(points, first, absent):
+        body.put_points(pool, at, p, flags)
+    digits, digit_rows = _digits(scalars, n_windows, c, sums, absent)
+    segments = np.array(
+        [
+            (first[p], len(scalars[s]), at + w)
+            for (p, s), at in zip(sums, digit_rows)
+            for w in range(n_windows[s])
+        ],
+        np.int64,
+    )
+    idle: list[buckets.Workspace] = []
+    rooms = [first[-1] + i * room for i in reversed(range(n_jobs))]  # untouched, they cost addresses and no memory
+
+    def job(start: int) -> Array:
+        try:
+            work = idle.pop()
+        except IndexError:
+            work = buckets.Workspace(body, size, c, rooms.pop())
+        planes = buckets.plane_sums(body, pool, digits, segments[start : start + size], c, work)
+        idle.append(work)
+        return planes
+
+    planes = np.concatenate(list(run(job, range(0, n_segments, size))))
+    ends = list(accumulate(n_windows[s] for _, s in sums))
+    return [_joined(part) for part in np.split(planes, ends[:-1])]
+
+
+def _body() -> ModuleType:
+    """The kernels that add points."""
+    if not vector():
+        return affine
+    from . import affine_lanes
+
+    return affine_lanes
+
+
+def _digits(
+    scalars: list[Array], n_windows: list[int], c: int, sums: Sequence[tuple[int, int]], absent: list[Array]
+) -> tuple[Array, list[int]]:
+    """The digits of all scalars, window by window, and for each sum its first row of them.  Points at infinity get digits 0."""
+    keys = [(p if absent[p][: len(scalars[s])].any() else None, s) for p, s in sums]  # most sums share rows
+    first: dict[tuple[int | None, int], int] = {}
+    n_rows = 0
+    for key in keys:
+        if key not in first:
+            first[key] = n_rows
+            n_rows += n_windows[key[1]]
+    out = np.empty((n_rows, max(map(len, scalars))), np.int16)
+    for (p, s), at in first.items():
+        n, end = len(scalars[s]), at + n_windows[s]
+        shifted = np.empty((_SHIFTED_WORDS, n), np.uint64)
+        _shift(shifted, scalars[s], _offset(c, n_windows[s]))
+        buckets.write_digits(out, at, end, shifted, c)
+        if p is not None:
+            out[at:end, np.flatnonzero(absent[p][:n])] = 0
+    return out, [first[key] for key in keys]
+
+
+def _joined(planes: Array) -> G1Sum:
+    """The sum that the planes (W, c, 12) of its windows make."""
+    total, out = np.empty((1, G1_PROJECTIVE_WORDS), np.uint64), np.empty((1, G1_AFFINE_WORDS), np.uint64)
+    _join(total, planes.reshape(-1, G1_AFFINE_WORDS))
     g1_to_affine_many(out, total)
-    return out[0]
+    return G1Sum(out[0], planes)
 
 
-def g1_fixed_base_many(base: np.ndarray, scalars: np.ndarray) -> np.ndarray:
+def msm_window(lengths: Sequence[Array], round_cost: int) -> int:
+    """The c that makes the additions of g1_sums least.
+
+    In: for each sum how many scalars have 0, 1, .. bits; what a round costs by itself, in additions.
+    A window adds the scalars that reach it, and once more each bucket that they fill; a job takes c rounds for its planes, and some before.
+    """
+    reaching = [np.cumsum(count[::-1])[::-1] for count in lengths]  # how many have that many bits or more
+    most = [int(np.flatnonzero(count).max(initial=0)) for count in lengths]
+
+    def cost(c: int) -> int:
+        additions = n_segments = 0
+        for at_least, bits in zip(reaching, most):
+            members = at_least[np.maximum(c * np.arange(_n_windows(bits, c)), 1)]
+            additions += int(np.sum(members + np.minimum(members, 1 << (c - 1))))
+            n_segments += len(members)
+        n_jobs = -(-n_segments // buckets.segments_of_a_job(c))
+        return additions + n_jobs * (c + 8) * round_cost
+
+    return min(range(_MIN_WINDOW, _MAX_WINDOW + 1), key=cost)
+
+
+def _n_windows(bits: int, c: int) -> int:
+    """W >= 1 with k + B < 2^(cW) for every k < 2^bits: 2^(cW - 1) + B < 2^(cW), as B = (2^(c-1) - 1)(2^(cW) - 1)/(2^c - 1)."""
+    return bits // c + 1
+
+
+def _offset(c: int, n_windows: int) -> Array:
+    """B."""
+    return words(sum(((1 << (c - 1)) - 1) << (c * w) for w in range(n_windows)), _SHIFTED_WORDS)
+
+
+def _bit_lengths(scalars: Array) -> Array:
+    """(257,): how many scalars have 0, 1, .. 256 bits."""
+    out = np.zeros(_SCALAR_BITS + 1, np.int64)
+    _count_bit_lengths(out, scalars)
+    return out
+
+
+@kernel
+def _count_bit_lengths(out, scalars):
+    """out[b] += the number of scalars of b bits."""
+    for i in range(len(scalars)):
+        j = FR_WORDS - 1
+        while j > 0 and scalars[i, j] == _ZERO:
+            j -= 1
+        bits, x = WORD_BITS * j, scalars[i, j]
+        while x != _ZERO:
+            bits += 1
+            x >>= _ONE
+        out[bits] += 1
+
+
+@kernel
+def _shift(out, scalars, offset):
+    """Column i of out (5, n) = k_i + B."""
+    for i in range(len(scalars)):
+        carry = _ZERO
+        for j in range(_SHIFTED_WORDS):
+            a = scalars[i, j] if j < FR_WORDS else _ZERO
+            s = a + offset[j]
+            t = s + carry
+            carry = _ONE if s < a or t < s else _ZERO
+            out[j, i] = t
+
+
+@kernel
+def _join(out, planes):
+    """out (1, 18) = sum_j 2^j planes_j."""
+    total = row(out, 0)
+    g1_infinity(total)
+    for j in range(len(planes) - 1, -1, -1):
+        g1_double(total, total)
+        g1_add_mixed(total, total, row(planes, j))
+
+
+# One base --------------------------------------------------------------------------------------------------------------------
+
+def g1_fixed_base_many(base: Array, scalars: Array) -> Array:
     """k_i P for one P, from a table of the multiples j 2^(cw) P.
 
     In: base (1, 12) or (12,) affine; scalars (n, 4) plain integers below 2^256.  Out: (n, 12) affine.
     Cost: W additions a scalar, and W 2^(c-1) for the table.
     """
     base, scalars = rows(base.reshape(1, -1), G1_AFFINE_WORDS), rows(scalars, FR_WORDS)
-    bits = _max_bits(scalars)
+    bits = int(np.flatnonzero(_bit_lengths(scalars)).max(initial=0))
     c = fixed_base_window(len(scalars), bits)
     n_windows = _n_windows(bits, c)
     multiples = np.empty((n_windows << (c - 1), G1_PROJECTIVE_WORDS), np.uint64)
@@ -74,22 +257,13 @@ def g1_fixed_base_many(base: np.ndarray, scalars: np.ndarray) -> np.ndarray:
     table = np.empty((len(multiples), G1_AFFINE_WORDS), np.uint64)
     g1_to_affine_many(table, multiples)
     del multiples
-    shifted = np.empty((len(scalars), _SHIFTED_WORDS), np.uint64)
+    shifted = np.empty((_SHIFTED_WORDS, len(scalars)), np.uint64)
     _shift(shifted, scalars, _offset(c, n_windows))
     products = np.empty((len(scalars), G1_PROJECTIVE_WORDS), np.uint64)
     _look_up_many(products, table, shifted, n_windows, c)
     out = np.empty((len(scalars), G1_AFFINE_WORDS), np.uint64)
     g1_to_affine_many(out, products)
     return out
-
-
-def msm_window(n: int, bits: int) -> int:
-    """The c that makes the multiplications of g1_msm least: n mixed additions and 2^c full ones in each window."""
-
-    def cost(c: int) -> int:
-        return _n_windows(bits, c) * (n * _MIXED + (1 << c) * _FULL + c * _DOUBLE)
-
-    return min(range(_MIN_WINDOW, _MAX_WINDOW + 1), key=cost)
 
 
 def fixed_base_window(n: int, bits: int) -> int:
@@ -107,81 +281,15 @@ def fixed_base_window(n: int, bits: int) -> int:
     return min(sizes, key=cost)
 
 
-def _max_bits(scalars: np.ndarray) -> int:
-    """Bit length of the largest scalar."""
-    for i in range(FR_WORDS - 1, -1, -1):
-        top = int(scalars[:, i].max(initial=0))
-        if top:
-            return 64 * i + top.bit_length()
-    return 0
-
-
-def _n_windows(bits: int, c: int) -> int:
-    """W with k + B < 2^(cW) for every k < 2^bits: 2^(cW - 2) + 2/3 2^(cW) < 2^(cW)."""
-    return -(-(bits + 2) // c)
-
-
-def _offset(c: int, n_windows: int) -> np.ndarray:
-    """B."""
-    return words(sum(1 << (c * w + c - 1) for w in range(n_windows)), _SHIFTED_WORDS)
-
-
-@kernel
-def _shift(out, scalars, offset):
-    """out_i = k_i + B in five words."""
-    for i in range(scalars.shape[0]):
-        carry = _ZERO
-        for j in range(_SHIFTED_WORDS):
-            a = scalars[i, j] if j < FR_WORDS else _ZERO
-            s = a + offset[j]
-            t = s + carry
-            carry = _ONE if s < a or t < s else _ZERO
-            out[i, j] = t
-
-
 @inner
 def _digit(shifted, i, w, c):
     """The signed digit of scalar i in window w."""
     at = w * c
     word, bit = at >> 6, np.uint64(at & 63)
-    x = shifted[i, word] >> bit
+    x = shifted[word, i] >> bit
     if bit + np.uint64(c) > _SIXTY_FOUR and word + 1 < _SHIFTED_WORDS:
-        x |= shifted[i, word + 1] << (_SIXTY_FOUR - bit)
-    return np.int64(x & ((_ONE << np.uint64(c)) - _ONE)) - (1 << (c - 1))
-
-
-@kernel
-def _window_sum(out, points, shifted, w, c, buckets):
-    """Row w of out = sum_i digit_w(k_i) P_i.  buckets (2^(c-1) + 1, 18) is scratch: row d gets the sum of the points with digit +-d."""
-    top = 1 << (c - 1)
-    for d in range(1, top + 1):
-        g1_infinity(row(buckets, d))
-    opposite = stack(12)
-    for i in range(len(points)):
-        d = _digit(shifted, i, w, c)
-        p = row(points, i)
-        if d > 0:
-            g1_add_mixed(row(buckets, d), row(buckets, d), p)
-        elif d < 0:
-            g1_affine_neg(opposite, p)
-            g1_add_mixed(row(buckets, -d), row(buckets, -d), opposite)
-    total, running = row(out, w), stack(18)
-    g1_infinity(total)
-    g1_infinity(running)
-    for d in range(top, 0, -1):  # sum_d d S_d = sum_d (S_d + S_(d+1) + ...)
-        g1_add(running, running, row(buckets, d))
-        g1_add(total, total, running)
-
-
-@kernel
-def _join_windows(out, sums, c):
-    """out (1, 18) = sum_w 2^(cw) sums_w."""
-    total = row(out, 0)
-    g1_infinity(total)
-    for w in range(len(sums) - 1, -1, -1):
-        for _ in range(c):
-            g1_double(total, total)
-        g1_add(total, total, row(sums, w))
+        x |= shifted[word + 1, i] << (_SIXTY_FOUR - bit)
+    return np.int64(x & ((_ONE << np.uint64(c)) - _ONE)) - ((1 << (c - 1)) - 1)
 
 
 @kernel
