@@ -19,6 +19,7 @@ from . import equation
 from .curve import PLANES_FROM
 from .errors import BonsaiError, InputError, WireError
 from .field import Octets, Words
+from .pairing import gt_inverse, gt_is_one, gt_mul
 from .parameters import CONTEXT_BYTES, PROOF_BYTES, SCALAR_BYTES, WEIGHT_BITS
 from .search import Group, Membership, Part, batch_cost, search
 from .threads import Run, blocks, workers
@@ -175,14 +176,14 @@ def _failing_parts(groups: list[Group], subgroup_seen: list[bool], run: Run) -> 
     ]
     shown = [seen or s.in_subgroup for s, seen in zip(sums, subgroup_seen, strict=True)]
     whole = equation.value([(g.vk, s) for g, s in zip(groups, sums, strict=True)])
-    if whole.is_one and all(shown):
+    if gt_is_one(whole) and all(shown):
         return []
     values = []
     for g, s in zip(groups[:-1], sums[:-1], strict=True):
-        values.append(whole if whole.is_one else equation.value([(g.vk, s)]))
+        values.append(whole if gt_is_one(whole) else equation.value([(g.vk, s)]))
     last = whole
     for value in values:
-        last /= value
+        last = gt_mul(last, gt_inverse(value))
     return [
         Part(i, np.arange(len(g.claims)), value, Membership.SHOWN if is_shown else Membership.REFUTED)
         for i, (g, value, is_shown) in enumerate(zip(groups, [*values, last], shown, strict=True))

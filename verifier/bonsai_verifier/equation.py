@@ -21,12 +21,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .curve import g1_sum, g1_sums, in_g1_many, negate_g1, one_words
+from .curve import g1_sum, in_g1_many, negate_g1, one_words
 from .field import Octets, Words
 from .kernels import cpu
 from .kernels.fr import FR_WORDS
+from .kernels.g1 import G1_AFFINE_WORDS
 from .kernels.limbs import WORD_BYTES, place, readable, rows
-from .pairing import GT, product, product_is_one
+from .kernels.msm import G1Sum, g1_sums
+from .pairing import product, product_is_one
 from .parameters import FR_GENERATOR, FR_MODULUS
 from .threads import Run, blocks
 from .transcript import challenge_bytes_many
@@ -135,24 +137,27 @@ def sums(vk: VerifyingKey, c: Claims, weights: Words, *, subgroup: bool = False,
     probability 2 2^-128.
     Cost: three sums of n multiples; with subgroup, 260 tests of membership besides.
     """
-    (sum_t, sum_u), planes = g1_sums([c.T, c.U], weights, planes=subgroup, run=run)
-    rest = g1_sum(np.concatenate([c.U, vk.alpha.to_words()[None], one_words()[0][None]]), weighted(c, weights))
-    return Sums(sum_t, negate_g1(sum_u[None])[0], rest, planes is not None and _all_in_subgroup(planes, run))
+    u_and_fixed = np.concatenate([c.U, vk.alpha.to_words()[None], one_words()[0][None]])
+    of_t, of_u, rest = g1_sums([c.T, u_and_fixed], [weights, weighted(c, weights)], [(0, 0), (1, 0), (1, 1)], run)
+    return Sums(
+        of_t.total, negate_g1(of_u.total[None])[0], rest.total, subgroup and _planes_in_subgroup([of_t, of_u], run)
+    )
 
 
 def in_subgroup(c: Claims, weights: Words, *, run: Run = map) -> bool:
     """Whether every T and U lies in G1, as `sums` tells it.  Cost: two sums of n multiples, 260 tests of membership."""
-    _, planes = g1_sums([c.T, c.U], weights, planes=True, run=run)
-    return planes is not None and _all_in_subgroup(planes, run)
+    return _planes_in_subgroup(g1_sums([c.T, c.U], [weights], [(0, 0), (1, 0)], run), run)
 
 
-def _all_in_subgroup(planes: Words, run: Run) -> bool:
-    parts = run(in_g1_many, [planes[rows] for rows in blocks(len(planes), _PLANES_AT_ONCE)])
+def _planes_in_subgroup(sums: Sequence[G1Sum], run: Run) -> bool:
+    """Every plane of every window by itself: their sum alone would show an order of 3 two times in three."""
+    planes = np.concatenate([s.planes.reshape(-1, G1_AFFINE_WORDS) for s in sums])
+    parts = run(in_g1_many, [planes[at] for at in blocks(len(planes), _PLANES_AT_ONCE)])
     return bool(np.concatenate(list(parts)).all())
 
 
-def value(keys_and_sums: Sequence[tuple[VerifyingKey, Sums]]) -> GT:
-    """The value of several sums together: 1 if and only if the equation holds for all of them, added up.
+def value(keys_and_sums: Sequence[tuple[VerifyingKey, Sums]]) -> Words:
+    """The value of several sums together in GT, (72,): 1 if and only if the equation holds for all of them, added up.
 
     Cost: a pairing for each point of G2 that differs, at most 2 K + 1 for K keys; one last exponentiation.
     """

@@ -1,7 +1,6 @@
 """The pairing e: G1 x G2 -> GT, as the questions that a verifier asks of it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,25 +22,26 @@ def product_is_one(pairs: Sequence[tuple[Words, Words]]) -> bool:
     return bool(_product_is_one(g1, g2))
 
 
-@dataclass(frozen=True, slots=True)
-class GT:
-    """A value of the pairing: an element of Fp12 of order r, or 1."""
-
-    words: Words  # (72,)
-
-    @property
-    def is_one(self) -> bool:
-        return np.array_equal(self.words, FP12_ONE)
-
-    def __truediv__(self, other: "GT") -> "GT":
-        return GT(gt_quotient(self.words, other.words))
-
-
-def product(pairs: Sequence[tuple[Words, Words]]) -> GT:
-    """e(P_1, Q_1) ... e(P_k, Q_k), to the power 3 (kernels/pairing.py).  In, Cost: as product_is_one.
-
-    P_i may lie outside G1, anywhere on the curve: a component of an order prime to r counts as infinity.
-    """
+def product(pairs: Sequence[tuple[Words, Words]]) -> Words:
+    """e(P_1, Q_1) ... e(P_k, Q_k), to the power 3 (kernels/pairing.py).  In, Cost: as product_is_one.  Out: (72,)."""
     g1 = np.array([p for p, _ in pairs], np.uint64).reshape(-1, G1_AFFINE_WORDS)
     g2 = np.array([q for _, q in pairs], np.uint64).reshape(-1, G2_AFFINE_WORDS)
-    return GT(pairing_product(g1, g2))
+    out: Words = pairing_product(g1, g2)
+    return out
+
+
+def gt_is_one(a: Words) -> bool:
+    """a = 1."""
+    return np.array_equal(a, FP12_ONE)
+
+
+def gt_mul(a: Words, b: Words) -> Words:
+    """a b."""
+    out: Words = gt_quotient(a, gt_inverse(b))
+    return out
+
+
+def gt_inverse(a: Words) -> Words:
+    """1/a."""
+    out: Words = gt_quotient(FP12_ONE, a)
+    return out

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from . import equation
 from .curve import PLANES_FROM, in_g1_many
 from .field import Words
-from .pairing import GT
+from .pairing import gt_inverse, gt_is_one, gt_mul
 from .threads import Run
 from .wire import FAULT_T_NOT_IN_SUBGROUP, FAULT_U_NOT_IN_SUBGROUP, VerifyingKey, proof_fault
 
@@ -64,18 +64,23 @@ class Part:
 
     group: int
     rows: NDArray[np.intp]
-    value: GT
+    value: Words  # in GT
     membership: Membership
 
     @property
     def is_good(self) -> bool:
-        return self.membership is Membership.SHOWN and self.value.is_one
+        return self.membership is Membership.SHOWN and self.holds
+
+    @property
+    def holds(self) -> bool:
+        """The equation of its sum."""
+        return gt_is_one(self.value)
 
     @property
     def cost(self) -> float:
         """At most that of `open`."""
         n = len(self.rows)
-        cost = 0.0 if self.value.is_one or n == 1 else _PAIRING_COST + n / 2 * _SUMS_SHARE
+        cost = 0.0 if self.holds or n == 1 else _PAIRING_COST + n / 2 * _SUMS_SHARE
         if self.membership is not Membership.SHOWN:
             cost += _DIRECT_COST * n if n < PLANES_FROM else _PLANES_COST + n * _PLANES_SHARE
         return cost
@@ -169,8 +174,8 @@ def _open(groups: Sequence[Group], part: Part, run: Run) -> _Opened:
     if part.membership is not Membership.SHOWN and len(rows) < PLANES_FROM:
         bad, fine = _outside(group, rows)
         value = part.value
-        if bad and not value.is_one:
-            value /= _value(group, rows[~fine], run)
+        if bad and not part.holds:
+            value = _quotient(value, _value(group, rows[~fine], run))
         rest = Part(part.group, rows[fine], value, Membership.SHOWN)
         return bad, _failing([rest] if fine.any() else [])
     if part.membership is Membership.OPEN:
@@ -185,14 +190,14 @@ def _halves(group: Group, part: Part, run: Run) -> tuple[Part, Part]:
     left, right = np.split(part.rows, [len(part.rows) // 2])
     claims, weights = group.claims[left], group.weights[left]
     ask = part.membership is Membership.REFUTED
-    if part.value.is_one:
+    if part.holds:
         shown = equation.in_subgroup(claims, weights, run=run)
         left_value = right_value = part.value
     else:
         sums = equation.sums(group.vk, claims, weights, subgroup=ask, run=run)
         shown = sums.in_subgroup
         left_value = equation.value([(group.vk, sums)])
-        right_value = part.value / left_value
+        right_value = _quotient(part.value, left_value)
     if not ask:
         of_left = of_right = Membership.SHOWN
     elif shown:
@@ -202,11 +207,15 @@ def _halves(group: Group, part: Part, run: Run) -> tuple[Part, Part]:
     return Part(part.group, left, left_value, of_left), Part(part.group, right, right_value, of_right)
 
 
+def _quotient(whole: Words, part: Words) -> Words:
+    return gt_mul(whole, gt_inverse(part))
+
+
 def _failing(parts: Iterable[Part]) -> list[Part]:
     return [part for part in parts if not part.is_good]
 
 
-def _value(group: Group, rows: NDArray[np.intp], run: Run) -> GT:
+def _value(group: Group, rows: NDArray[np.intp], run: Run) -> Words:
     return equation.value([(group.vk, equation.sums(group.vk, group.claims[rows], group.weights[rows], run=run))])
 
 

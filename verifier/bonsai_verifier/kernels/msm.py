@@ -102,11 +102,7 @@ def g1_sums(
         body.put_points(pool, at, p, flags)
     digits, digit_rows = _digits(scalars, n_windows, c, sums, absent)
     segments = np.array(
-        [
-            (first[p], len(scalars[s]), at + w)
-            for (p, s), at in zip(sums, digit_rows)
-            for w in range(n_windows[s])
-        ],
+        [(first[p], len(scalars[s]), at + w) for (p, s), at in zip(sums, digit_rows) for w in range(n_windows[s])],
         np.int64,
     )
     idle: list[buckets.Workspace] = []
@@ -241,6 +237,7 @@ def _join(out, planes):
 
 
 # One base --------------------------------------------------------------------------------------------------------------------
+
 
 def g1_fixed_base_many(base: Array, scalars: Array) -> Array:
     """k_i P for one P, from a table of the multiples j 2^(cw) P.
