@@ -1,9 +1,9 @@
 """Masked Pari decided exactly and without a pairing, from bytes: for points whose discrete logarithms are known.
 
-Who knows the trapdoors and the logarithms t, u of T = [t], U = [u] checks  delta t = (tau - r) u + alpha v + v_p  over the integers modulo r: the
-pairing equation in the exponents, and neither random nor probable.  `Book` makes the points and remembers their logarithms.  Bytes that encode no
-point of the book are decided by plain integers as far as that goes: flags, x < p, curve, subgroup.  That leaves points of G1 with unknown
-logarithm, which nobody finds by chance; for those `verify` raises.  Nothing here shares code with the verifier, or with py_ecc.
+Who knows the trapdoors and the logarithms t, u of T = [t], U = [u] checks  delta t = (tau - r) u + alpha v + v_p  over the integers
+modulo r: the pairing equation in the exponents, without an error.  `Book` makes the points and remembers their logarithms.  Bytes that
+encode no point of the book are decided by plain integers as far as that goes: flags, x < p, curve, subgroup.  That leaves points of G1
+with unknown logarithm, which nobody finds by chance; for those `verify` raises.  Nothing here shares code with the verifier or py_ecc.
 """
 
 from collections.abc import Sequence

@@ -9,7 +9,17 @@ from bonsai_verifier.kernels import affine_lanes, lanes
 from bonsai_verifier.kernels.fp_lanes import FP_LANES as F
 from bonsai_verifier.kernels.lanes import LANES, LIMB_MASK, together
 from tests.verifier.kernels.machines import IntegerMachine, IntervalMachine
-from tests.verifier.kernels.test_lane_bounds import WEAK, is_weak, limbs_below, normal, normalised, number, samples, weak, within
+from tests.verifier.kernels.test_lane_bounds import (
+    WEAK,
+    is_weak,
+    limbs_below,
+    normal,
+    normalised,
+    number,
+    samples,
+    weak,
+    within,
+)
 
 P = F.modulus
 R_INVERSE = pow(F.radix, -1, P)
@@ -101,4 +111,6 @@ def test_unequal_abscissas_may_share_a_limb_but_not_all() -> None:
     for xs, ys in zip(samples(F, int(WEAK * P), 30), samples(F, int(WEAK * P), 31), strict=True):
         d = [x - y + 2 * P for x, y in zip(xs, ys, strict=True)]
         assert max(map(max, normal(F, d))) <= LIMB_MASK
-        assert affine_lanes.equal_abscissas(m, normal(F, d), F.n) == [(x - y) % P == 0 for x, y in zip(xs, ys, strict=True)]
+        assert affine_lanes.equal_abscissas(m, normal(F, d), F.n) == [
+            (x - y) % P == 0 for x, y in zip(xs, ys, strict=True)
+        ]
