@@ -6,13 +6,16 @@ Arrays of another shape or type raise TypeError or ValueError.
 
 from dataclasses import dataclass
 from functools import cache
+from types import ModuleType
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .field import Octets, Words, fp_from_ints, fp_to_ints
 from .kernels import encoding as _encoding
 from .kernels import g1 as _g1
 from .kernels import g2 as _g2
+from .kernels.cpu import vector
 from .kernels.fp import FP_WORDS
 from .kernels.g1 import G1_AFFINE_WORDS
 from .kernels.g2 import G2_AFFINE_WORDS
@@ -97,12 +100,33 @@ def one_words() -> tuple[Words, Words]:
     return words
 
 
-def decode_g1_many(data: Octets) -> tuple[Words, Octets]:
-    """(n, 48) bytes -> (n, 12) points and (n,) status: POINT_OK for points of G1 other than infinity, or a key of POINT_ERRORS."""
+def decode_g1_many(data: Octets, subgroup: bool = True) -> tuple[Words, Octets]:
+    """(n, 48) bytes -> (n, 12) points and (n,) status: POINT_OK for points of G1 other than infinity, or a key of POINT_ERRORS.
+
+    Without `subgroup` POINT_OK says only that the point is on the curve: whoever asks so checks the rest.
+    """
     points, status = np.empty((len(data), G1_AFFINE_WORDS), np.uint64), np.empty(len(data), np.uint8)
-    _g1.g1_decode_many(points, rows(data, G1_BYTES, np.uint8), status)
-    _g1.g1_check_subgroup_many(status, rows(points, G1_AFFINE_WORDS))
+    _g1_body().g1_decode_many(points, rows(data, G1_BYTES, np.uint8), status)
+    if subgroup:
+        _g1_body().g1_check_subgroup_many(status, rows(points, G1_AFFINE_WORDS))
     return points, status
+
+
+def in_g1_many(points: Words) -> NDArray[np.bool_]:
+    """(n, 12) points on the curve -> (n,) whether [r]P is O; so it is for infinity."""
+    status = np.full(len(points), POINT_OK, np.uint8)
+    _g1_body().g1_check_subgroup_many(status, rows(points, G1_AFFINE_WORDS))
+    member: NDArray[np.bool_] = status == POINT_OK
+    return member
+
+
+def _g1_body() -> ModuleType:
+    """The kernels for many points that run here."""
+    if not vector():
+        return _g1
+    from .kernels import g1_lanes
+
+    return g1_lanes
 
 
 def decode_g2_many(data: Octets) -> tuple[Words, Octets]:

@@ -13,6 +13,7 @@ from tests.verifier.kernels.calling import call
 
 pytestmark = pytest.mark.usefixtures("vector")
 FIELDS = {"fp": fp_lanes._ops, "fr": fr_lanes._ops}
+INVERSES = {fp_lanes.FP_LANES: fp_lanes.fp8_inv, fr_lanes.FR_LANES: fr_lanes.fr8_inv}
 fields = pytest.mark.parametrize("ops", FIELDS.values(), ids=FIELDS.keys())
 
 
@@ -118,6 +119,20 @@ def test_repeated_squaring(ops: LaneOperations, times: int) -> None:
         for block, values in ((a, xs), (b, ys), (c, xs)):
             expected = [pow(x * r_inverse(f), 2**times, f.modulus) * f.radix for x in values]
             check(f, block, expected)
+
+
+@fields
+def test_inverses_of_a_block(ops: LaneOperations) -> None:
+    f = ops.field
+    invert = INVERSES[f]
+    for xs in [*samples(f, 11), [0] * LANES, [f.modulus] * LANES, [0] * 7 + [5]]:
+        values = [x * r_inverse(f) % f.modulus for x in xs]
+        expected = [pow(v, -1, f.modulus) * f.radix if v else 0 for v in values]
+        d, a = to_block(f, [1] * LANES), to_block(f, xs)
+        call(invert, d, a)
+        check(f, d, expected)
+        call(invert, a, a)
+        check(f, a, expected)
 
 
 @fields

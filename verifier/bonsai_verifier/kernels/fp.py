@@ -2,6 +2,7 @@
 
 from ..parameters import FP_MODULUS
 from .cache import inner, kernel
+from .inverse import inversion
 from .limbs import WORD_BITS, WORD_BYTES, constant, field_operations, load_word, power, row, stack, words
 
 FP_WORDS, FP_BYTES = 6, 48
@@ -10,7 +11,9 @@ _ops = field_operations("fp", FP_MODULUS, FP_WORDS)
 fp_mul, fp_add, fp_sub, fp_sqr, fp_neg, fp_copy = _ops.mul, _ops.add, _ops.sub, _ops.sqr, _ops.neg, _ops.copy
 fp_from_mont, fp_to_mont, fp_zero, fp_one = _ops.from_mont, _ops.to_mont, _ops.zero, _ops.one
 fp_is_zero, fp_eq, fp_is_canonical = _ops.is_zero, _ops.eq, _ops.is_canonical
-fp_inv = power("fp_inv", _ops, FP_MODULUS - 2)  # 1/a, and 0 for a = 0 (Fermat)
+fp_inv = inversion(
+    "fp_inv", FP_MODULUS, FP_WORDS, 2 ** (2 * WORD_BITS * FP_WORDS)
+)  # 1/a, and 0 for a = 0; variable time
 _root = power("fp_root", _ops, (FP_MODULUS + 1) // 4)  # of a square, as p = 3 mod 4
 _HALF = words((FP_MODULUS - 1) // 2, FP_WORDS)
 

@@ -2,7 +2,8 @@
 
 from ..parameters import FR_MODULUS
 from .cache import kernel
-from .limbs import field_operations, power, row, stack
+from .inverse import inversion
+from .limbs import WORD_BITS, field_operations, row, stack
 
 FR_WORDS, FR_BYTES = 4, 32
 
@@ -10,7 +11,9 @@ _ops = field_operations("fr", FR_MODULUS, FR_WORDS)
 fr_mul, fr_add, fr_sub, fr_copy = _ops.mul, _ops.add, _ops.sub, _ops.copy
 fr_from_mont, fr_to_mont, fr_zero, fr_one = _ops.from_mont, _ops.to_mont, _ops.zero, _ops.one
 fr_is_zero, fr_eq = _ops.is_zero, _ops.eq
-fr_inv = power("fr_inv", _ops, FR_MODULUS - 2)  # 1/a, and 0 for a = 0 (Fermat)
+fr_inv = inversion(
+    "fr_inv", FR_MODULUS, FR_WORDS, 2 ** (2 * WORD_BITS * FR_WORDS)
+)  # 1/a, and 0 for a = 0; variable time
 
 
 @kernel

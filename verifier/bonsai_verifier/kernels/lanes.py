@@ -24,7 +24,9 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils
 
-from .intrinsics import I64, operation, value
+from .intrinsics import I64, formula, operation, value
+from .inverse import inversion
+from .limbs import stack
 
 LANES = 8
 LIMB_BITS = 52
@@ -148,6 +150,10 @@ class Machine:
         """floor(x / 2^bits) of signed lanes."""
         return self.builder.ashr(x, self.const(bits))
 
+    def swap_bytes(self, x: Any) -> Any:
+        """Each lane's eight bytes in reverse order."""
+        return self.builder.call(self._function("llvm.bswap.v8i64", _VECTOR, [_VECTOR]), [x])
+
     # Choice
 
     def lookup(self, table: list[int], index: Any) -> Any:
@@ -194,15 +200,25 @@ class Machine:
     def store(self, address: Any, i: int, x: Any) -> None:
         self.builder.store(x, self._pointer(address, _VECTOR, VECTOR_BYTES * i), align=8)
 
+    def broadcast(self, address: Any, i: int = 0) -> Any:
+        """Word i at `address` in every lane."""
+        word = self.builder.load(self._pointer(address, I64, 8 * i), align=8)
+        first = self.builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), word, _I32(0))
+        return self.shuffle(first, first, [0] * LANES)
+
+    def store_word(self, address: Any, i: int, x: Any) -> None:
+        """Lane 0 as word i at `address`."""
+        self.builder.store(self.builder.extract_element(x, _I32(0)), self._pointer(address, I64, 8 * i), align=8)
+
     def load_row(self, address: Any, n_words: int) -> Any:
-        """n_words words in lanes 0.., zeros above; reads nothing beyond them."""
-        if n_words == LANES:
-            return self.load(address)
+        """n_words words at an address of any alignment in lanes 0.., zeros above; reads nothing beyond them."""
         part = ir.VectorType(I64, n_words)
         if n_words & (n_words - 1):
             f = self._function("llvm.masked.load.v8i64.p0", _VECTOR, [_VECTOR.as_pointer(), _I32, _MASK, _VECTOR])
-            return self.builder.call(f, [self._pointer(address, _VECTOR), _I32(8), _first(n_words), self.zero])
-        row = self.builder.load(self._pointer(address, part), align=8)
+            return self.builder.call(f, [self._pointer(address, _VECTOR), _I32(1), _first(n_words), self.zero])
+        row = self.builder.load(self._pointer(address, part), align=1)
+        if n_words == LANES:
+            return row
         indices = [min(i, n_words) for i in range(LANES)]
         zeros = ir.Constant(part, [0] * n_words)
         return self.builder.shuffle_vector(row, zeros, ir.Constant(ir.VectorType(_I32, LANES), indices))
@@ -221,6 +237,11 @@ class Machine:
             return
         row = self.builder.shuffle_vector(x, x, ir.Constant(ir.VectorType(_I32, n_words), list(range(n_words))))
         self.builder.store(row, self._pointer(address, part), align=8)
+
+    def store_bytes(self, address: Any, x: Any) -> None:
+        """The low byte of each lane, eight bytes in all."""
+        low = ir.VectorType(ir.IntType(8), LANES)
+        self.builder.store(self.builder.trunc(x, low), self._pointer(address, low), align=1)
 
     def prefetch(self, address: Any, offset: int = 0) -> None:
         """Asks for the cache line at address + offset, to read it soon."""
@@ -416,6 +437,20 @@ def plus(m: Machine, x: Limbs, y: Limbs) -> Limbs:
 def minus(m: Machine, x: Limbs, y: Limbs) -> Limbs:
     """x - y, limb by limb; loose."""
     return [m.sub(a, b) for a, b in zip(x, y)]
+
+
+def multiple(m: Machine, f: LaneField, x: Limbs, k: int) -> Limbs:
+    """k x modulo p, 0 < k < 2^10, in Fr 0 < k < 2^4.  In: weak.  Out: weak.  2 n steps and those of k, k x by shifts and sums."""
+    return fold(m, f, carry(m, [scaled(m, a, k) for a in x]))
+
+
+def scaled(m: Machine, a: Any, k: int) -> Any:
+    """k a, lane by lane: a shift and a sum for every bit of k that is set."""
+    parts = [m.shl(a, i) if i else a for i in range(k.bit_length()) if k >> i & 1]
+    total = parts[0]
+    for part in parts[1:]:
+        total = m.add(total, part)
+    return total
 
 
 def difference(m: Machine, f: LaneField, x: Limbs, y: Limbs, k: int) -> Limbs:
@@ -716,6 +751,84 @@ def lane_operations(name: str, f: LaneField) -> LaneOperations:
     )
 
 
+class PairOperations(NamedTuple):
+    """As LaneOperations, over pairs: two blocks one behind the other, sixteen elements, worked on at once.
+
+    mul(d, a, b)   sqr(d, a)   sqr_times(d, k)   add(d, a, b)   sub(d, a, b)   neg(d, a)   copy(d, a)   zero(d)   one(d)
+    times(k, name): the intrinsic f(d, a): d = k a, for an integer 0 < k < 2^10
+    """
+
+    mul: Any
+    sqr: Any
+    sqr_times: Any
+    add: Any
+    sub: Any
+    neg: Any
+    copy: Any
+    zero: Any
+    one: Any
+    times: Any
+
+
+def pair_operations(name: str, f: LaneField) -> PairOperations:
+    """The operations of a field on pairs; `name` makes the IR symbols unique."""
+
+    def named(write: Callable[..., None]) -> Any:
+        return operation(write, f"{name}_{write.__name__}")
+
+    def apply(b: ir.IRBuilder, writer: Any, run: Any, d: ir.Value, *operands: ir.Value) -> None:
+        m = Machine(b)
+        inputs = [[load(m, f, m.offset(a, half)) for a in operands] for half in (0, f.block_bytes)]
+        results = run(*(writer(m, f, *xs) for xs in inputs))
+        for half, x in zip((0, f.block_bytes), results):
+            store(m, f, m.offset(d, half), x)
+
+    def at_once(*results: Limbs) -> list[Limbs]:
+        return list(results)
+
+    @named
+    def mul(b, d, a, c):
+        apply(b, multiply, together, d, a, c)
+
+    @named
+    def sqr(b, d, a):
+        apply(b, multiply_self, in_sequence, d, a)
+
+    @named
+    def sqr_times(b, d, k):
+        with cgutils.for_range(b, k):
+            apply(b, multiply_self, in_sequence, d, d)
+
+    @named
+    def add(b, d, a, c):
+        apply(b, lambda m, f, x, y: weaken(m, f, plus(m, x, y)), at_once, d, a, c)
+
+    @named
+    def sub(b, d, a, c):
+        apply(b, lambda m, f, x, y: weaken(m, f, minus(m, x, y)), at_once, d, a, c)
+
+    @named
+    def neg(b, d, a):
+        apply(b, lambda m, f, x: weaken(m, f, minus(m, [m.zero] * f.n, x)), at_once, d, a)
+
+    @named
+    def copy(b, d, a):
+        apply(b, lambda m, f, x: x, at_once, d, a)
+
+    @named
+    def zero(b, d):
+        apply(b, lambda m, f: [m.zero] * f.n, at_once, d)
+
+    @named
+    def one(b, d):
+        apply(b, lambda m, f: constant(m, f, 1), at_once, d)
+
+    def times(k: int, name: str) -> Any:
+        return operation(lambda b, d, a: apply(b, lambda m, f, x: multiple(m, f, x, k), at_once, d, a), name)
+
+    return PairOperations(mul, sqr, sqr_times, add, sub, neg, copy, zero, one, times)
+
+
 def lane_constant(name: str, f: LaneField, x: int) -> Any:
     """An intrinsic f(d) that writes the integer x modulo p in every lane, in Montgomery form."""
 
@@ -724,6 +837,53 @@ def lane_constant(name: str, f: LaneField, x: int) -> Any:
         store(m, f, d, constant(m, f, x % f.modulus))
 
     return operation(write, name)
+
+
+def lane_inverse(name: str, f: LaneField) -> Any:
+    """An intrinsic f(d, a) on blocks, weak before and after: 1/a, lane by lane, and 0 for 0.  One scalar inversion, 6 multiplications.
+
+    Variable time (inverse.py).
+    """
+    invert = inversion(f"{name}_total", f.modulus, f.n_words, f.radix**2)
+    product_words, others_words = f.n_words, f.block_bytes // 8
+
+    def gather(b: ir.IRBuilder, total: ir.Value, others: ir.Value, a: ir.Value) -> None:
+        """The words of the product of all lanes, where 0 counts as 1, and in each lane the product of the others."""
+        m = Machine(b)
+        x = load(m, f, a)
+        x = select(m, is_zero(m, f, x), constant(m, f, 1), x)
+
+        def exchanged(x: Limbs, distance: int) -> Limbs:
+            return [m.shuffle(limb, limb, [i ^ distance for i in range(LANES)]) for limb in x]
+
+        near = exchanged(x, 1)
+        (two,) = together(multiply(m, f, x, near))
+        far = exchanged(two, 2)
+        four, three = together(multiply(m, f, two, far), multiply(m, f, near, far))
+        far = exchanged(four, 4)
+        eight, seven = together(multiply(m, f, four, far), multiply(m, f, three, far))
+        store(m, f, others, seven)
+        for i, word in enumerate(words_from_limbs(m, f, exact(m, f, eight))):
+            m.store_word(total, i, word)
+
+    def scatter(b: ir.IRBuilder, d: ir.Value, total: ir.Value, others: ir.Value, a: ir.Value) -> None:
+        """The inverse of the product times that of the others; 0 where a is 0."""
+        m = Machine(b)
+        zero = is_zero(m, f, load(m, f, a))
+        inverse = limbs_from_words(m, f, [m.broadcast(total, i) for i in range(f.n_words)])
+        (x,) = together(multiply(m, f, inverse, load(m, f, others)))
+        store(m, f, d, select(m, zero, [m.zero] * f.n, x))
+
+    gather_lanes = operation(gather, f"{name}_gather")
+    scatter_lanes = operation(scatter, f"{name}_scatter")
+
+    def write(d: Any, a: Any) -> None:
+        total, others = stack(product_words), stack(others_words)
+        gather_lanes(total, others, a)
+        invert(total, total)
+        scatter_lanes(d, total, others, a)
+
+    return formula(write, name)
 
 
 def blocks(n: int, f: LaneField) -> np.ndarray:

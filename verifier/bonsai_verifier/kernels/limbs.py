@@ -23,6 +23,7 @@ from .intrinsics import I64, formula, operation, predicate
 
 WORD_BITS = 64
 WORD_BYTES = 8
+_LINE_BYTES, _BLOCK_WORDS = 64, 40
 _I128 = ir.IntType(128)
 _WORD_PTR = I64.as_pointer()
 
@@ -67,13 +68,18 @@ def row(typingctx: Any, array: Any, i: Any) -> Any:
 
 @intrinsic(prefer_literal=True)
 def stack(typingctx: Any, n_words: Any) -> Any:
-    """Address of n_words uninitialised uint64 words in the calling function's frame (n_words a literal)."""
+    """Address of n_words uninitialised uint64 words in the calling function's frame (n_words a literal).
+
+    Blocks of lanes.py, which are 40 words or more, start on a cache line.
+    """
     if not isinstance(n_words, types.IntegerLiteral):
         return None
     size = n_words.literal_value
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
         slot = cgutils.alloca_once(builder, ir.ArrayType(I64, size))
+        if size >= _BLOCK_WORDS:
+            slot.align = _LINE_BYTES
         return builder.ptrtoint(slot, I64)
 
     return types.int64(n_words), codegen
