@@ -126,12 +126,17 @@ def _no_columns(m: Machine) -> Limbs:
     return [m.zero] * (2 * _N)
 
 
-def pair_product(m: Machine, f: LaneField, x: Limbs, y: Limbs, k: int) -> Writer:
-    """Columns of x y in Fp2: x0 y0 - x1 y1 | x0 y1 + x1 y0.  In: values in [0, k p].  4 products a pair, in 2 steps of all lanes."""
+def pair_product(m: Machine, f: LaneField, x: Limbs, y: Limbs) -> Limbs:
+    """Columns of x y in Fp2: x0 y0 - x1 y1 | x0 y1 + x1 y0.  In: values in [0, 256 p].  4 products a pair, in 2 steps of all lanes."""
     x1, y = seconds(m, x), digits(m, y)
-    x0, x1 = firsts(m, digits(m, x)), digits(m, alternate(m, minus(m, multiple(m, f, k), x1), x1))
-    t = yield from add_product(m, _no_columns(m), x0, y)
-    return (yield from add_product(m, t, x1, swapped(m, y)))
+    x0, x1 = firsts(m, digits(m, x)), digits(m, alternate(m, minus(m, multiple(m, f, 4 * BOUND), x1), x1))
+    (t,) = together(add_product(m, _no_columns(m), x0, y))
+    (t,) = together(add_product(m, t, x1, swapped(m, y)))
+    return t
+
+
+def reduced(m: Machine, f: LaneField, *columns: Limbs) -> list[Limbs]:
+    return together(*(reduce(m, f, t) for t in columns))
 
 
 def square_operands(m: Machine, f: LaneField, x: Limbs, k: int) -> tuple[Limbs, Limbs]:
@@ -144,7 +149,9 @@ def square_operands(m: Machine, f: LaneField, x: Limbs, k: int) -> tuple[Limbs, 
     return big, carry(m, plus(m, alternate(m, minus(m, x, s), x), positive))
 
 
-def fourth_degree_squares(m: Machine, f: LaneField, low: Limbs, high: Limbs, k: int) -> tuple[Limbs, Limbs, Limbs, Limbs]:
+def fourth_degree_squares(
+    m: Machine, f: LaneField, low: Limbs, high: Limbs, k: int
+) -> tuple[Limbs, Limbs, Limbs, Limbs]:
     """Columns of a^2 + xi b^2 and 2 a b, of (a + b s)^2, for a of low, b of high; and 2 low + 4 k p, 2 high + 4 k p, limbs of 53 bits.
 
     In: values in [-k p, k p].  2 a b = (a + b)^2 - a^2 - b^2.
@@ -171,7 +178,7 @@ def cyclotomic_square(m: Machine, f: LaneField, low: Limbs, high: Limbs, k: int)
     (3 A^2 - 2 bar A) + (3 s C^2 + 2 bar B) w + (3 B^2 - 2 bar C) w^2, bar: s -> -s.  Source: Granger, Scott, ePrint 2009/565, 3.2.
     """
     c0, c1, twice_low, twice_high = fourth_degree_squares(m, f, low, high, k)
-    c0, c1 = together(reduce(m, f, c0), reduce(m, f, c1))
+    c0, c1 = reduced(m, f, c0, c1)
     squares = pairs(m, c0, times_xi(m, c1), 0, 6, 1, 3), pairs(m, c0, c1, 4, 2, 5, 3)  # of A^2, s C^2, B^2
     offset = f.limbs(4 * k * f.modulus)  # that of the doubles
     halves = []
@@ -195,17 +202,13 @@ def multiply_12(m: Machine, f: LaneField, a: tuple[Limbs, Limbs], b: tuple[Limbs
 
     AA' + s ((B + C)(B' + C') - BB' - CC'),   (A + B)(A' + B') - AA' - BB' + s CC',   (A + C)(A' + C') - AA' - CC' + BB'.
     """
-    lows, highs, sums, mixed, mixed_sums = (
-        together(pair_product(m, f, x, y, 4 * BOUND))[0] for x, y in zip(_factors(m, *a), _factors(m, *b))
-    )
+    lows, highs, sums, mixed, mixed_sums = (pair_product(m, f, x, y) for x, y in zip(_factors(m, *a), _factors(m, *b)))
     both = plus(m, lows, highs)
     highs_of_mixed = pairs(m, mixed, mixed, 2, 3, 2, 3)
     both_mixed = plus(m, mixed, highs_of_mixed)
     mixed = pairs(m, plus_u_times(m, both_mixed, highs_of_mixed), minus(m, mixed_sums, both_mixed), 0, 1, 4, 5)
     # AA', BB', CC', (A + B)(A' + B'): their coefficients of 1 and of s; then BC and AC: of 1, of s
-    w0, w1, x = together(
-        reduce(m, f, plus_u_times(m, both, highs)), reduce(m, f, minus(m, sums, both)), reduce(m, f, mixed)
-    )
+    w0, w1, x = reduced(m, f, plus_u_times(m, both, highs), minus(m, sums, both), mixed)
 
     def half(w: Limbs, s_w: Limbs, ac: int, s_x: Limbs, bc: int) -> Limbs:
         """From the coefficients of 1, or of s, in w, s w, x, s x."""
@@ -235,8 +238,7 @@ def square_12_twice(m: Machine, f: LaneField, low: Limbs, high: Limbs) -> list[L
         return plus(m, pairs(m, low, high, i, 4 + i, i, i), pairs(m, high, zeros, 4, 4, i, 4))
 
     c0, c1, _, _ = fourth_degree_squares(m, f, spread(low), spread(high), 4 * BOUND)
-    (bc,) = together(pair_product(m, f, factors(1), factors(2), 2 * BOUND))
-    w0, w1, bc = together(reduce(m, f, c0), reduce(m, f, c1), reduce(m, f, bc))
+    w0, w1, bc = reduced(m, f, c0, c1, pair_product(m, f, factors(1), factors(2)))
     # bc_0 + xi bc_1, bc_2 - bc_0 - bc_1, xi (bc_2 - bc_0 - bc_1): BC = T_0 + T_1 s, and T_2 = xi T_1; four times them
     xi_bc = times_xi(m, bc)
     t = plus_signed(m, pairs(m, bc, xi_bc, 0, 2, 6, 3), pairs(m, bc, xi_bc, 5, 0, 4, 3), 1, -1, -1, -1)
@@ -260,8 +262,8 @@ def frobenius_12(m: Machine, f: LaneField, low: Limbs, high: Limbs) -> list[Limb
     halves = []
     for x, constants in ((low, FROBENIUS[:3]), (high, FROBENIUS[3:])):
         conjugate = alternate(m, x, minus(m, multiple(m, f, BOUND), x))
-        halves.append(pair_product(m, f, conjugate, _coefficients(m, f, constants), BOUND))
-    return _reduced(m, f, halves)
+        halves.append(pair_product(m, f, conjugate, _coefficients(m, f, constants)))
+    return reduced(m, f, *halves)
 
 
 def frobenius_2_12(m: Machine, f: LaneField, low: Limbs, high: Limbs) -> list[Limbs]:
@@ -269,15 +271,17 @@ def frobenius_2_12(m: Machine, f: LaneField, low: Limbs, high: Limbs) -> list[Li
     halves = []
     for x, constants in ((low, FROBENIUS_2[:3]), (high, FROBENIUS_2[3:])):
         in_fp = _coefficients(m, f, [(c0, c0) for c0, _ in constants])
-        halves.append(add_product(m, _no_columns(m), digits(m, x), in_fp))
-    return _reduced(m, f, halves)
+        halves += together(add_product(m, _no_columns(m), digits(m, x), in_fp))
+    return reduced(m, f, *halves)
 
 
 def conjugate_12(m: Machine, f: LaneField, low: Limbs, high: Limbs) -> list[Limbs]:
     """a^(p^6), the opposites of a_1, a_3, a_5.  In, out: elements."""
     halves = []
     for x, signs in ((low, (1, -1, 1, 1)), (high, (-1, 1, -1, 1))):
-        offset = [m.consts([limb * (sign < 0) for sign in signs for _ in range(2)]) for limb in f.limbs(BOUND * f.modulus)]
+        offset = [
+            m.consts([limb * (sign < 0) for sign in signs for _ in range(2)]) for limb in f.limbs(BOUND * f.modulus)
+        ]
         halves.append(plus_signed(m, offset, x, *signs))
     return halves
 
@@ -286,10 +290,6 @@ def _coefficients(m: Machine, f: LaneField, values: list[tuple[int, int]]) -> Li
     """Three constants of Fp2 in Montgomery form, as pairs 0 to 2."""
     lanes = [f.limbs(x * f.radix % f.modulus) for x in [*chain(*values), 0, 0]]
     return [m.consts(list(limb)) for limb in zip(*lanes)]
-
-
-def _reduced(m: Machine, f: LaneField, columns: list[Writer]) -> list[Limbs]:
-    return together(*(reduce(m, f, together(writer)[0]) for writer in columns))
 
 
 # Operations ------------------------------------------------------------------------------------------------------------------

@@ -16,10 +16,10 @@ ePrint 2010/342), it is
 
     l0 (1/yP) + l1 (xP/yP) w^2 + w^3.
 
-In: points that were found to lie in G1 and in G2; infinity, (0, 0), on either side makes the factor of its pair 1.  For other points
-the loop takes the same steps and ends, but its value means nothing.  Only there can a step degenerate: for Q of order r, T = [j] Q with
-1 < j < r - 1 before each addition, whereas for Q of small order T may be Q, -Q or infinity, and a slope has no denominator.  Then the
-product is 0, which is not 1.  G1 has no point with y = 0: its order is odd.
+In: points that were found to lie in G1 and in G2, none of them infinity (which makes the factor of its pair 1, pairing.py).  For other
+points the loop takes the same steps and ends, but its value means nothing.  Only there can a line degenerate: for Q of order r,
+T = [j] Q with 1 < j < r - 1 before each addition, whereas for Q of small order T may be Q, -Q or infinity and a slope has no
+denominator; and E has no point with y = 0, as its order is odd.  Then the product is 0, which is not 1.
 """
 
 from collections.abc import Callable
@@ -27,9 +27,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..parameters import BLS_X
+from ..parameters import BLS_X, FP_MODULUS
 from .cache import kernel
-from .fp import FP_BYTES, fp_copy, fp_inv, fp_mul, fp_one
+from .fp import FP_BYTES, fp_copy, fp_inv, fp_is_zero, fp_mul, fp_one
 from .fp2 import (
     FP2_BYTES,
     fp2_add,
@@ -60,14 +60,17 @@ from .fp12 import (
 from .g1 import G1_AFFINE_WORDS
 from .g2 import G2_AFFINE_WORDS, fp2_mul_by_3b, g2_from_affine
 from .intrinsics import formula
-from .limbs import row, rows, stack
+from .limbs import row, rows, stack, words
 
 _Y, _Z = FP2_BYTES, 2 * FP2_BYTES
 _L1, _L2 = FP2_BYTES, 2 * FP2_BYTES
 STEPS = f"{-BLS_X:b}"[1:]  # of a double-and-add ladder for |z|: "1" adds
-DOUBLES = np.array([line == "0" for step in STEPS for line in "0" + "1" * int(step)])  # the lines in order: tangents, or through Q
+DOUBLES = np.array(
+    [line == "0" for step in STEPS for line in "0" + "1" * int(step)]
+)  # the lines in order: tangents, or through Q
 N_LINES = len(DOUBLES)
 LINE_WORDS = 24  # l0 | l1
+FP12_ONE = words(2**384 % FP_MODULUS, FP12_WORDS)
 
 
 # Steps of Miller's loop ------------------------------------------------------------------------------------------------------
@@ -183,18 +186,21 @@ def _prepare(lines, q, scratch):
 
 @kernel
 def scale_points(out, g1):
-    """x/y | 1/y of each of k points, affine and finite: (k, 12).  One inversion, 4M a point."""
+    """x/y | 1/y of each of k points, affine and finite: (k, 12); or False if a y is 0.  One inversion, 4M a point."""
     acc, inverse = stack(6), stack(6)
     fp_one(acc)
     for i in range(len(g1)):
         fp_copy(row(out, i), acc)  # the product of the earlier y
         fp_mul(acc, acc, row(g1, i) + FP_BYTES)
+    if fp_is_zero(acc):
+        return False
     fp_inv(inverse, acc)
     for i in range(len(g1) - 1, -1, -1):
         d, a = row(out, i), row(g1, i)
         fp_mul(d + FP_BYTES, d, inverse)
         fp_mul(inverse, inverse, a + FP_BYTES)
         fp_mul(d, a, d + FP_BYTES)
+    return True
 
 
 def prepare(g2: np.ndarray) -> np.ndarray | None:
@@ -326,7 +332,34 @@ def _product(out, points, lines):
 def product(g1: np.ndarray, lines: np.ndarray) -> np.ndarray:
     """e(P_1, Q_1) ... e(P_k, Q_k).  In: g1 (k, 12) finite, in G1; what `prepare` made of the Q.  Out: (72,) an element of Fp12."""
     g1 = rows(g1, G1_AFFINE_WORDS)
-    points, out = np.empty_like(g1), np.empty((1, FP12_WORDS), np.uint64)
-    scale_points(points, g1)
-    _product(out, points, rows(lines, LINE_WORDS))
+    points, out = np.empty_like(g1), np.zeros((1, FP12_WORDS), np.uint64)
+    if scale_points(points, g1):
+        _product(out, points, rows(lines, LINE_WORDS))
+    return out[0]
+
+
+# Elements of GT --------------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def _multiply(out, a, b):
+    fp12_mul(row(out, 0), row(a, 0), row(b, 0))
+
+
+@kernel
+def _conjugate(out, a):
+    fp12_conj(row(out, 0), row(a, 0))
+
+
+def multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a b in Fp12.  In, out: (72,) words."""
+    out = np.empty((1, FP12_WORDS), np.uint64)
+    _multiply(out, rows(a.reshape(1, -1), FP12_WORDS), rows(b.reshape(1, -1), FP12_WORDS))
+    return out[0]
+
+
+def conjugate(a: np.ndarray) -> np.ndarray:
+    """a^(p^6): in GT, 1/a.  In, out: (72,) words."""
+    out = np.empty((1, FP12_WORDS), np.uint64)
+    _conjugate(out, rows(a.reshape(1, -1), FP12_WORDS))
     return out[0]

@@ -7,10 +7,6 @@ An Fp2 of eight lanes is two blocks, c0 | c1, here with limbs of at most 56 bits
 """
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from . import pairing
 from .cache import kernel
@@ -35,7 +31,7 @@ from .fp12_lanes import (
 )
 from .fp_lanes import FP_BLOCK, FP_LANES, fp8_enter
 from .g1 import G1_AFFINE_WORDS
-from .intrinsics import I64, formula, operation
+from .intrinsics import formula, operation
 from .lanes import LANES, Machine, blocks, constant, load, minus, plus, reduce, store, together, transpose
 from .limbs import row, rows, stack
 from .pairing import DOUBLES, LINE_WORDS, N_LINES, STEPS, Element, last_exponentiation, scale_points
@@ -47,21 +43,6 @@ _PAIR = 2 * FP_BLOCK  # bytes of an Fp2
 _LINE = 2 * _PAIR
 _POINT = 2 * FP_BLOCK
 _N = FP_LANES.n
-
-
-@intrinsic(prefer_literal=True)
-def lane_stack(typingctx, n_blocks):
-    """Address of n_blocks uninitialised blocks in the calling function's frame, aligned to 64 bytes (n_blocks a literal)."""
-    if not isinstance(n_blocks, types.IntegerLiteral):
-        return None
-    size = n_blocks.literal_value * FP_BLOCK // 8
-
-    def codegen(context, builder, signature, args):
-        slot = cgutils.alloca_once(builder, ir.ArrayType(I64, size))
-        slot.align = 64
-        return builder.ptrtoint(slot, I64)
-
-    return types.int64(n_blocks), codegen
 
 
 # Fp2, eight at a time --------------------------------------------------------------------------------------------------------
@@ -164,7 +145,7 @@ def _transpose_half(b, d, a):
 @formula
 def _linear_product(d, a, c):
     """(a0 + a1 v)(c0 + c1 v) = d0 + d1 v + d2 v^2.  3M."""
-    s, t = lane_stack(2), lane_stack(2)
+    s, t = stack(128), stack(128)
     fp2x8_add(s, a, a + _PAIR)
     fp2x8_add(t, c, c + _PAIR)
     fp2x8_mul(s, s, t)
@@ -179,7 +160,7 @@ def _three_lines(d, a, b, c):
 
     As (v w)^2 = v^3 = xi, the first two give g + h v w with g = a b + xi, h = a + b; and all three (g c + xi h) + (h c + g) v w.
     """
-    g, h, gc, hc, t = lane_stack(6), lane_stack(4), lane_stack(6), lane_stack(6), lane_stack(2)
+    g, h, gc, hc, t = stack(384), stack(256), stack(384), stack(384), stack(128)
     _linear_product(g, a, b)
     _add_xi(g)
     fp2x8_add(h, a, b)
@@ -210,7 +191,7 @@ def _scaled_line(d, line, point):
 @formula
 def _elements(d, lines, points):
     """Eight elements, the products of the lines in eight lanes: of three points, lines and points one after the other."""
-    a, product = lane_stack(TOGETHER * 4), lane_stack(12)
+    a, product = stack(TOGETHER * 256), stack(768)
     for i in range(TOGETHER):
         _scaled_line(a + _LINE * i, lines + _OCTETS * _LINE * i, points + _POINT * i)
     _three_lines(product, a, a + _LINE, a + 2 * _LINE)
@@ -246,7 +227,7 @@ def _pow_z(d, a):
 
 _last_exponentiation = last_exponentiation(
     "lane12",
-    Element(lane_stack, 2, lane12_mul, lane12_conj, _inv, lane12_frobenius, lane12_frobenius_2, _pow_z),
+    Element(stack, LANE12_BYTES // 8, lane12_mul, lane12_conj, _inv, lane12_frobenius, lane12_frobenius_2, _pow_z),
 )
 
 
@@ -282,7 +263,7 @@ def prepare(g2: np.ndarray) -> np.ndarray | None:
     n = -(-len(g2) // TOGETHER) * TOGETHER
     padded = np.zeros((n, _OCTETS * LANES, LINE_WORDS), np.uint64)
     padded[: len(g2), :N_LINES] = lines.reshape(-1, N_LINES, LINE_WORDS)
-    entered = blocks(4 * n * _OCTETS, FP_LANES).reshape(n * _OCTETS, -1)
+    entered = blocks(4 * n * _OCTETS, FP_LANES).reshape(n * _OCTETS, _LINE // 8)
     _enter_all_lines(entered, padded.reshape(-1, LINE_WORDS))
     return entered
 
@@ -294,7 +275,7 @@ def _product(out, points, lines, scratch):
     A point that fills up is (0, 0), with lines w^3, which the last exponentiation loses.
     """
     n = len(points) // TOGETHER
-    f = lane_stack(2)
+    f = stack(128)
     elements = TOGETHER * n
     for i in range(len(points)):
         _enter_point(row(scratch, i), row(points, i))
@@ -316,8 +297,8 @@ def _product(out, points, lines, scratch):
 def product(g1: np.ndarray, lines: np.ndarray) -> np.ndarray:
     """As pairing.product."""
     g1 = rows(g1, G1_AFFINE_WORDS)
-    points, out = np.zeros((len(lines) // _OCTETS, G1_AFFINE_WORDS), np.uint64), np.empty((1, FP12_WORDS), np.uint64)
-    scale_points(points[: len(g1)], g1)
-    scratch = blocks(2 * len(points) * (LANES + TOGETHER) // TOGETHER, FP_LANES).reshape(-1, LANE12_BYTES // 8)
-    _product(out, points, lines, scratch)
+    points, out = np.zeros((len(lines) // _OCTETS, G1_AFFINE_WORDS), np.uint64), np.zeros((1, FP12_WORDS), np.uint64)
+    if scale_points(points[: len(g1)], g1):
+        scratch = blocks(2 * len(points) * (LANES + TOGETHER) // TOGETHER, FP_LANES)
+        _product(out, points, lines, scratch.reshape(-1, LANE12_BYTES // 8))
     return out[0]
