@@ -1,6 +1,8 @@
 """E(Fp) against py_ecc and arkworks: complete formulas, encoding, subgroup."""
 
+import random
 from functools import cache
+from types import ModuleType
 
 import numpy as np
 import py_arkworks_bls12381 as ark
@@ -8,8 +10,9 @@ import pytest
 from py_ecc.fields import optimized_bls12_381_FQ as FQ
 from py_ecc.optimized_bls12_381.optimized_curve import G1, Z1, add, b, eq, is_on_curve, multiply, neg, normalize
 
+from bonsai_verifier import curve
 from bonsai_verifier.field import fp_from_ints, fp_to_ints, limbs_from_ints
-from bonsai_verifier.kernels import encoding, g1
+from bonsai_verifier.kernels import cpu, encoding, g1
 from bonsai_verifier.parameters import BLS_X, FP_MODULUS, FR_MODULUS, G1_COFACTOR
 from tests.verifier.kernels.calling import call, results, results_in_place
 
@@ -154,26 +157,59 @@ def test_check_names_what_is_wrong_with_words() -> None:
     ]
 
 
-def test_subgroup_check_equals_multiplication_by_r() -> None:
-    chosen = points() + [multiply(on_curve(x), G1_COFACTOR) for x in (11, 17)] + [on_curve(x) for x in range(20, 40)]
-    a = affine(chosen)
-    status = np.zeros(len(a), np.uint8)
-    g1.g1_check_subgroup_many(status, a)
-    for p, s in zip(chosen, status, strict=True):
-        assert (s == encoding.POINT_OK) == (multiply(p, FR_MODULUS)[2].n == 0)
-        assert s in (encoding.POINT_OK, encoding.POINT_NOT_IN_SUBGROUP)
+# Many points: both bodies ----------------------------------------------------------------------------------------------------
 
 
-def test_subgroup_check_keeps_an_earlier_status() -> None:
-    status = np.full(1, encoding.POINT_NOT_CANONICAL, np.uint8)
-    g1.g1_check_subgroup_many(status, affine([on_curve(0)]))
-    assert status[0] == encoding.POINT_NOT_CANONICAL
+@pytest.fixture
+def many(body: str) -> ModuleType:
+    """The module of the body that runs."""
+    if body == cpu.PORTABLE:
+        return g1
+    from bonsai_verifier.kernels import g1_lanes
+
+    return g1_lanes
 
 
-def decode(data: bytes) -> tuple[int, np.ndarray]:
-    out, status = np.full((1, 12), 7, np.uint64), np.full(1, 99, np.uint8)
-    g1.g1_decode_many(out, np.frombuffer(data, np.uint8).reshape(1, 48), status)
-    return int(status[0]), out
+@cache
+def of_every_kind() -> tuple[np.ndarray, list[bool]]:
+    """Points and whether r of them is infinity: of G1, of every small order that divides the cofactor, of neither, infinity."""
+    order = FR_MODULUS * G1_COFACTOR
+    low = [multiply(on_curve(50), order // q) for q in (3, 11**2, 10177**2, 859267**2, 52437899**2)]
+    assert all(p[2].n for p in low)
+    chosen = [*points(), *low, *(add(p, G1) for p in low), *(multiply(on_curve(x), G1_COFACTOR) for x in (11, 17))]
+    chosen += [on_curve(x) for x in range(20, 40)]
+    return affine(chosen), [multiply(p, FR_MODULUS)[2].n == 0 for p in chosen]
+
+
+def test_subgroup_check_equals_multiplication_by_r(many: ModuleType) -> None:
+    a, members = of_every_kind()
+    status = np.full(len(a), encoding.POINT_OK, np.uint8)
+    many.g1_check_subgroup_many(status, a)
+    assert status.tolist() == [encoding.POINT_OK if m else encoding.POINT_NOT_IN_SUBGROUP for m in members]
+
+
+@pytest.mark.parametrize("n", range(41))
+def test_subgroup_check_of_any_number_of_points_keeps_an_earlier_status(many: ModuleType, n: int) -> None:
+    a, members = of_every_kind()
+    status = np.full(45, 99, np.uint8)
+    status[:n] = np.arange(n) % 3  # POINT_OK and two reasons
+    expected = status.tolist()
+    for i in range(n):
+        if expected[i] == encoding.POINT_OK and not members[i]:
+            expected[i] = encoding.POINT_NOT_IN_SUBGROUP
+    many.g1_check_subgroup_many(status[:n], a[:n])
+    assert status.tolist() == expected
+
+
+def decode_many(many: ModuleType, data: list[bytes]) -> tuple[list[int], np.ndarray]:
+    out, status = np.full((len(data), 12), 7, np.uint64), np.full(len(data), 99, np.uint8)
+    many.g1_decode_many(out, np.frombuffer(b"".join(data), np.uint8).reshape(-1, 48), status)
+    return status.tolist(), out
+
+
+def decode(many: ModuleType, data: bytes) -> tuple[int, np.ndarray]:
+    (status,), out = decode_many(many, [data])
+    return status, out
 
 
 def encode(p: Point) -> bytes:
@@ -182,21 +218,21 @@ def encode(p: Point) -> bytes:
     return data.tobytes()
 
 
-def test_encoding_equals_arkworks() -> None:
+def test_encoding_equals_arkworks(many: ModuleType) -> None:
     for k in (1, 2, 3, 4, 5, FR_MODULUS - 1, 12345678901234567890):
         data = bytes((ark.G1Point() * ark.Scalar(k)).to_compressed_bytes())
         p = multiply(G1, k)
         assert encode(p) == data
-        status, a = decode(data)
+        status, a = decode(many, data)
         assert status == encoding.POINT_OK
         assert np.array_equal(a, affine([p]))
 
 
-def test_decoding_round_trips_outside_the_subgroup() -> None:
+def test_decoding_round_trips_outside_the_subgroup(many: ModuleType) -> None:
     for x in range(0, 60, 3):
         p = on_curve(x)
         for q in (p, neg(p)):
-            status, a = decode(encode(q))
+            status, a = decode(many, encode(q))
             assert status == encoding.POINT_OK
             assert np.array_equal(a, affine([q]))
 
@@ -209,30 +245,110 @@ X_OF_G = normalize(G1)[0].n
 NO_ROOT = next(x for x in range(100) if pow(x**3 + 4, (FP_MODULUS - 1) // 2, FP_MODULUS) != 1)
 
 
-@pytest.mark.parametrize(
-    ("data", "status"),
-    [
-        (flagged(X_OF_G, 0x00), encoding.POINT_NOT_COMPRESSED),
-        (flagged(X_OF_G, 0x20), encoding.POINT_NOT_COMPRESSED),
-        (flagged(0, 0x40), encoding.POINT_NOT_COMPRESSED),
-        (flagged(0, 0xC0), encoding.POINT_INFINITY),
-        (flagged(0, 0xE0), encoding.POINT_BAD_FLAGS),
-        (flagged(1, 0xC0), encoding.POINT_BAD_FLAGS),
-        (flagged(1 << 376, 0xC0), encoding.POINT_BAD_FLAGS),
-        (flagged(FP_MODULUS, 0x80), encoding.POINT_NOT_CANONICAL),
-        (flagged(FP_MODULUS + 5, 0x80), encoding.POINT_NOT_CANONICAL),
-        (flagged(2**381 - 1, 0xA0), encoding.POINT_NOT_CANONICAL),
-        (flagged(NO_ROOT, 0x80), encoding.POINT_NOT_ON_CURVE),
-        (flagged(0, 0x80), encoding.POINT_OK),  # (0, 2): order 3
-        (flagged(0, 0xA0), encoding.POINT_OK),
-        (flagged(X_OF_G, 0x80), encoding.POINT_OK),
-        (flagged(X_OF_G, 0xA0), encoding.POINT_OK),
-    ],
-)
-def test_decoding_names_what_is_wrong(data: bytes, status: int) -> None:
-    got, a = decode(data)
+NAMED = [
+    (flagged(X_OF_G, 0x00), encoding.POINT_NOT_COMPRESSED),
+    (flagged(X_OF_G, 0x20), encoding.POINT_NOT_COMPRESSED),
+    (flagged(0, 0x00), encoding.POINT_NOT_COMPRESSED),
+    (flagged(0, 0x40), encoding.POINT_NOT_COMPRESSED),
+    (flagged(FP_MODULUS, 0x20), encoding.POINT_NOT_COMPRESSED),
+    (flagged(0, 0xC0), encoding.POINT_INFINITY),
+    (flagged(0, 0xE0), encoding.POINT_BAD_FLAGS),
+    (flagged(1, 0xC0), encoding.POINT_BAD_FLAGS),
+    (flagged(1 << 376, 0xC0), encoding.POINT_BAD_FLAGS),
+    (flagged(FP_MODULUS, 0xC0), encoding.POINT_BAD_FLAGS),
+    (flagged(FP_MODULUS, 0x80), encoding.POINT_NOT_CANONICAL),
+    (flagged(FP_MODULUS + on_curve(5)[0].n, 0x80), encoding.POINT_NOT_CANONICAL),
+    (flagged(2**381 - 1, 0xA0), encoding.POINT_NOT_CANONICAL),
+    (flagged(NO_ROOT, 0x80), encoding.POINT_NOT_ON_CURVE),
+    (flagged(FP_MODULUS - 1, 0xA0), encoding.POINT_NOT_ON_CURVE),  # -1 + 4 = 3
+    (flagged(0, 0x80), encoding.POINT_OK),  # (0, 2): order 3
+    (flagged(0, 0xA0), encoding.POINT_OK),
+    (flagged(X_OF_G, 0x80), encoding.POINT_OK),
+    (flagged(X_OF_G, 0xA0), encoding.POINT_OK),
+]
+
+
+@pytest.mark.parametrize(("data", "status"), NAMED)
+def test_decoding_names_what_is_wrong(many: ModuleType, data: bytes, status: int) -> None:
+    got, a = decode(many, data)
     assert got == status
     assert bool(a.any()) == (status == encoding.POINT_OK)
+
+
+def reference(data: bytes) -> tuple[int, tuple[int, int]]:
+    """Status and coordinates by integers."""
+    flags, x = data[0] & 0xE0, int.from_bytes(data, "big") % 2**381
+    if not flags & 0x80:
+        return encoding.POINT_NOT_COMPRESSED, (0, 0)
+    if flags & 0x40:
+        return (encoding.POINT_BAD_FLAGS if flags & 0x20 or x else encoding.POINT_INFINITY), (0, 0)
+    if x >= FP_MODULUS:
+        return encoding.POINT_NOT_CANONICAL, (0, 0)
+    right = (x**3 + 4) % FP_MODULUS
+    y = pow(right, (FP_MODULUS + 1) // 4, FP_MODULUS)
+    if y * y % FP_MODULUS != right:
+        return encoding.POINT_NOT_ON_CURVE, (0, 0)
+    larger = y > FP_MODULUS - y
+    return encoding.POINT_OK, (x, y if larger == bool(flags & 0x20) else FP_MODULUS - y)
+
+
+def any_encodings(n: int, seed: int) -> list[bytes]:
+    """Encodings of every status in any order, mutated ones among them."""
+    rng, named = random.Random(seed), [data for data, _ in NAMED]
+    out = []
+    for _ in range(n):
+        kind = rng.randrange(4)
+        data = bytearray(
+            rng.choice(named) if kind == 0 else flagged(rng.randrange(FP_MODULUS), rng.choice((0x80, 0xA0)))
+        )
+        if kind == 1:
+            data[rng.randrange(48)] ^= 1 << rng.randrange(8)
+        if kind == 2:
+            data = bytearray(flagged(rng.randrange(2**381), rng.randrange(8) << 5))
+        out.append(bytes(data))
+    return out
+
+
+def check_decoding(many: ModuleType, data: list[bytes]) -> None:
+    status, a = decode_many(many, data)
+    expected = [reference(d) for d in data]
+    assert status == [s for s, _ in expected]
+    assert fp_to_ints(a.reshape(-1, 6)) == [c for _, xy in expected for c in xy]
+
+
+@pytest.mark.parametrize("n", range(41))
+def test_decoding_any_number_of_points_equals_integers(many: ModuleType, n: int) -> None:
+    check_decoding(many, any_encodings(n, n))
+
+
+def test_decoding_many_points_equals_integers(many: ModuleType) -> None:
+    check_decoding(many, any_encodings(1000, 100))
+
+
+def test_decoding_writes_its_rows_alone_and_reads_unaligned_bytes(many: ModuleType) -> None:
+    data = any_encodings(19, 200)
+    raw = np.frombuffer(b"\xff" + b"".join(data), np.uint8)[1:].reshape(-1, 48)
+    out, status = np.full((25, 12), 7, np.uint64), np.full(25, 99, np.uint8)
+    many.g1_decode_many(out[3:22], raw, status[3:22])
+    expected_status, expected = decode_many(many, data)
+    assert status.tolist() == [99] * 3 + expected_status + [99] * 3
+    assert np.array_equal(out[3:22], expected)
+    assert (out[:3] == 7).all()
+    assert (out[22:] == 7).all()
+
+
+def test_the_door_takes_the_body_that_runs(many: ModuleType) -> None:
+    data = any_encodings(40, 300)
+    raw = np.frombuffer(b"".join(data), np.uint8).reshape(-1, 48)
+    assert curve._g1_body() is many
+    points_alone, status_alone = curve.decode_g1_many(raw, subgroup=False)
+    assert status_alone.tolist() == [reference(d)[0] for d in data]
+    points_checked, status = curve.decode_g1_many(raw)
+    assert np.array_equal(points_alone, points_checked)
+    members = curve.in_g1_many(points_alone)
+    assert members.dtype == bool
+    expected = np.where((status_alone == encoding.POINT_OK) & ~members, encoding.POINT_NOT_IN_SUBGROUP, status_alone)
+    assert status.tolist() == expected.tolist()
 
 
 def test_infinity_encodes_as_one_string() -> None:

@@ -77,6 +77,21 @@ def test_reductions_of_loose_limbs_are_weak(f: LaneField) -> None:
 
 
 @fields
+def test_squarings_for_multiplications_alone_fit(f: LaneField) -> None:
+    m = IntervalMachine()
+    (x,) = together(lanes.square_open(m, f, weak(f)))
+    (y,) = together(lanes.multiply_self(m, f, x))
+    assert within(y, normalised(f))
+    assert y[-1].high < 2 * f.modulus >> LIMB_BITS * (f.n - 1)
+
+
+@fields
+@pytest.mark.parametrize("k", [1, 12, 15])
+def test_small_multiples_fit(f: LaneField, k: int) -> None:
+    assert within(lanes.multiple(IntervalMachine(), f, weak(f), k), weak(f))
+
+
+@fields
 def test_words_enter_and_leave_within_lanes(f: LaneField) -> None:
     m = IntervalMachine()
     words = [*[Interval(0, 2**64 - 1)] * (f.n_words - 1), Interval(0, 2**63 - 1)]
@@ -106,7 +121,7 @@ def test_intervals_find_what_does_not_fit() -> None:
 def test_reduction_leaves_what_the_contracts_say(f: LaneField) -> None:
     """T/R + p + c/2^(52 (n - 1 - folds)), for T of multiplications whose results the contract of `multiply` calls weak."""
     p, folds = f.modulus, f.folds
-    left = Fraction(p) + Fraction(f.fold, 2 ** (LIMB_BITS * (f.n - 1 - folds)))
+    left = Fraction(p) + Fraction(f.limb_inverse, 2 ** (LIMB_BITS * (f.n - 1 - folds)))
     assert left < Fraction(5, 4) * p if f is FP_LANES else left < Fraction(1001, 1000) * p
     most = 2**31 if f is FP_LANES else 11
     assert Fraction(most * p * p, f.radix) + left < WEAK * p
@@ -213,6 +228,27 @@ def test_multiplications_equal_integers(f: LaneField) -> None:
                     v < Fraction(e, f.radix) + Fraction(5, 4) * p for v, e in zip(number(got), expected, strict=True)
                 )
                 assert is_weak(f, got) or not always_weak
+
+
+@fields
+def test_squaring_again_and_again_equals_integers(f: LaneField) -> None:
+    """Between two squarings bits above 52 stay in the limbs."""
+    m, p = IntegerMachine(), f.modulus
+    for xs in samples(f, int(WEAK * p) + 1, 14):
+        (opened,) = together(lanes.square_open(m, f, normal(f, xs)))
+        (got,) = together(lanes.multiply_self(m, f, opened))
+        assert [v * f.radix**3 % p for v in number(got)] == [x**4 % p for x in xs]
+        assert is_weak(f, got)
+
+
+@fields
+def test_small_multiples_equal_integers(f: LaneField) -> None:
+    m, p = IntegerMachine(), f.modulus
+    for k in (1, 2, 3, 12, 15, *([1023] if f is FP_LANES else [])):
+        for xs in samples(f, int(WEAK * p) + 1, 15):
+            got = lanes.multiple(m, f, normal(f, xs), k)
+            assert is_weak(f, got)
+            assert [v % p for v in number(got)] == [k * x % p for x in xs]
 
 
 @fields

@@ -1,13 +1,14 @@
 """Operations on blocks of eight against integers, in both fields."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
 from bonsai_verifier.field import ints_from_limbs, limbs_from_ints
 from bonsai_verifier.kernels import fp_lanes, fr_lanes
-from bonsai_verifier.kernels.lanes import LANES, LIMB_BITS, LaneField, LaneOperations, blocks
+from bonsai_verifier.kernels.lanes import LANES, LIMB_BITS, LaneField, LaneOperations, blocks, pair_operations
 from bonsai_verifier.parameters import FP_MODULUS, FR_MODULUS
 from tests.verifier.kernels.calling import call
 
@@ -27,6 +28,13 @@ def to_block(f: LaneField, xs: list[int]) -> np.ndarray:
 def from_block(f: LaneField, block: np.ndarray) -> list[int]:
     limbs = block.reshape(f.n, LANES)
     return [sum(int(limbs[i, lane]) << (LIMB_BITS * i) for i in range(f.n)) for lane in range(LANES)]
+
+
+def to_pair(f: LaneField, xs: list[int], ys: list[int]) -> np.ndarray:
+    """Sixteen integers -> (1, 16 n) words of a pair."""
+    pair = blocks(2, f).reshape(1, -1)
+    pair[:] = np.concatenate([to_block(f, xs), to_block(f, ys)], axis=1)
+    return pair
 
 
 def samples(f: LaneField, seed: int) -> list[list[int]]:
@@ -119,6 +127,45 @@ def test_repeated_squaring(ops: LaneOperations, times: int) -> None:
         for block, values in ((a, xs), (b, ys), (c, xs)):
             expected = [pow(x * r_inverse(f), 2**times, f.modulus) * f.radix for x in values]
             check(f, block, expected)
+
+
+PAIRS = pair_operations("test_fp16", fp_lanes.FP_LANES)
+TIMES_12 = PAIRS.times(12, "test_fp16_times_12")
+ON_PAIRS: dict[str, tuple[Any, Callable[[int, int, LaneField], int]]] = {
+    "mul": (PAIRS.mul, lambda a, b, f: a * b * r_inverse(f)),
+    "add": (PAIRS.add, lambda a, b, f: a + b),
+    "sub": (PAIRS.sub, lambda a, b, f: a - b),
+    "sqr": (PAIRS.sqr, lambda a, b, f: a * a * r_inverse(f)),
+    "neg": (PAIRS.neg, lambda a, b, f: -a),
+    "copy": (PAIRS.copy, lambda a, b, f: a),
+    "times": (TIMES_12, lambda a, b, f: 12 * a),
+    "zero": (PAIRS.zero, lambda a, b, f: 0),
+    "one": (PAIRS.one, lambda a, b, f: f.radix),
+}
+
+
+@pytest.mark.parametrize("name", ON_PAIRS)
+def test_operation_on_pairs_equals_integers(name: str) -> None:
+    f, (op, oracle) = fp_lanes.FP_LANES, ON_PAIRS[name]
+    n_operands = {"mul": 2, "add": 2, "sub": 2, "zero": 0, "one": 0}.get(name, 1)
+    for values in zip(*(samples(f, seed) for seed in (12, 13, 14, 15)), strict=True):
+        for destination in range(n_operands + 1):
+            arrays = [to_pair(f, [0] * LANES, [1] * LANES), to_pair(f, *values[:2]), to_pair(f, *values[2:])]
+            call(op, arrays[destination], *arrays[1 : n_operands + 1])
+            for half, (xs, ys) in enumerate(((values[0], values[2]), (values[1], values[3]))):
+                expected = [oracle(x, y, f) for x, y in zip(xs, ys, strict=True)]
+                check(f, arrays[destination][:, half * 64 : half * 64 + 64], expected)
+
+
+@pytest.mark.parametrize("times", [1, 2, 3, 6])
+def test_repeated_squaring_of_pairs(times: int) -> None:
+    f = fp_lanes.FP_LANES
+    for xs, ys in zip(samples(f, 16), samples(f, 17), strict=True):
+        pair = to_pair(f, xs, ys)
+        call(PAIRS.sqr_times, pair, times)
+        for half, values in enumerate((xs, ys)):
+            expected = [pow(x * r_inverse(f), 2**times, f.modulus) * f.radix for x in values]
+            check(f, pair[:, half * 64 : half * 64 + 64], expected)
 
 
 @fields

@@ -59,7 +59,6 @@ _Y, _Z = 2 * FP_BLOCK, 4 * FP_BLOCK  # coordinates of points over pairs
 _ROW_BYTES = WORD_BYTES * G1_AFFINE_WORDS
 _STATE_WORDS = 4 * VECTOR_BYTES // WORD_BYTES
 _P = FP_LANES.modulus
-_Z_ABS = -BLS_X
 
 _pairs = pair_operations("fp16", FP_LANES)
 _mul, _sqr, _sqr_times, _copy = _pairs.mul, _pairs.sqr, _pairs.sqr_times, _pairs.copy
@@ -71,7 +70,7 @@ _mul, _sqr, _sqr_times, _copy = _pairs.mul, _pairs.sqr, _pairs.sqr_times, _pairs
 def _power(name, exponent, runs=()):
     """An intrinsic f(d, a) = a^exponent on pairs; d must not be a.
 
-    A squaring a bit, a multiplication a run of ones: one bit long, or of one of the lengths `runs`, each twice the one before.
+    A squaring a bit, a multiplication a run of ones: one bit long, or of a length of `runs`, each twice the one before.
     """
 
     def write(d, a):
@@ -81,16 +80,16 @@ def _power(name, exponent, runs=()):
             _copy(table[length], table[length // 2])
             _sqr_times(table[length], length // 2)
             _mul(table[length], table[length], table[length // 2])
-        bits, started, squarings = f"{exponent:b}", False, 0
+        bits, squarings, started = f"{exponent:b}", 0, False
         while bits:
             length = max((k for k in table if bits.startswith("1" * k)), default=0)
             bits, squarings = bits[length or 1 :], squarings + (length or 1)
             if length and started:
                 _sqr_times(d, squarings)
                 _mul(d, d, table[length])
-                squarings = 0
             elif length:
                 _copy(d, table[length])
+            if length:
                 started, squarings = True, 0
         if squarings:
             _sqr_times(d, squarings)
@@ -98,25 +97,26 @@ def _power(name, exponent, runs=()):
     return formula(write, name)
 
 
-_power_quarter = _power("g1_power_quarter", _Z_ABS // 4)
-_power_less = _power("g1_power_less", _Z_ABS - 1, (2, 4))
-_power_more = _power("g1_power_more", _Z_ABS + 1)
-_power_z = _power("g1_power_z", _Z_ABS)
-# A square root of a square is its power with the exponent (3p - 1)/4, for twice it is 1 + 3 (p - 1)/2; with x = |z|,
-# (3p - 1)/4 = (x/4) (x - 1) (x (x + 1)^3 + 1), and x has six bits that are set: 378 squarings, 38 multiplications
-ROOT_EXPONENT = (3 * _P - 1) // 4
+_power_quarter = _power("g1_power_quarter", -BLS_X // 4)
+_power_less = _power("g1_power_less", -BLS_X - 1, (2, 4))
+_power_more = _power("g1_power_more", -BLS_X + 1)
+_power_whole = _power("g1_power_whole", -BLS_X)
 
 
 @formula
 def _root(d, a):
-    """A square root of each element that is a square.  d must not be a."""
+    """A square root of each element that is a square.  d must not be a.  378 squarings, 38 multiplications.
+
+    The power with the exponent e = (3p - 1)/4 is one, for 2e = 1 + 3 (p - 1)/2.  With x = |z|, e = (x/4) (x - 1) (x (x + 1)^3 + 1), and
+    x is a number of few ones.
+    """
     t, u = stack(_PAIR_WORDS), stack(_PAIR_WORDS)
     _power_quarter(t, a)
     _power_less(u, t)
     _power_more(d, u)
     _power_more(t, d)
     _power_more(d, t)
-    _power_z(t, d)
+    _power_whole(t, d)
     _mul(d, t, u)
 
 

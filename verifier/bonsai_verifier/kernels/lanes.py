@@ -69,7 +69,7 @@ class LaneField(NamedTuple):
         return -pow(self.modulus, -1, 2**LIMB_BITS) % 2**LIMB_BITS
 
     @property
-    def fold(self) -> int:
+    def limb_inverse(self) -> int:
         """2^-52 modulo p."""
         return pow(2, -LIMB_BITS, self.modulus)
 
@@ -323,14 +323,19 @@ def square(m: Machine, x: Limbs) -> Writer:
 
 
 def reduce(m: Machine, f: LaneField, t: Limbs) -> Writer:
-    """t / R modulo p, carried.  In: 2n columns, |t_k| < 2^61, of value T in (-R p, R p).  Out: limbs in [0, 2^52) but for the
-    sign of the top one, of value in [T/R, T/R + p + c / 2^(52 (n - 1 - f.folds))), c = 2^-52 mod p.  2 n^2 steps.
+    """`reduced`, carried: limbs in [0, 2^52) but for the sign of the top one."""
+    return carry(m, (yield from reduced(m, f, t)))
+
+
+def reduced(m: Machine, f: LaneField, t: Limbs) -> Writer:
+    """t / R modulo p.  In: 2n columns, |t_k| < 2^61, of value T in (-R p, R p).  Out: loose, of value in
+    [T/R, T/R + p + c / 2^(52 (n - 1 - f.folds))), c = 2^-52 mod p.  2 n^2 steps.
 
     A column t_i leaves in one of two ways.  Folded: t_i 2^(52 i) is t_i c 2^(52 (i + 1)) modulo p; the next column waits for one
     step only, but more is left behind.  Cancelled: k p 2^(52 i) is added, k = -t_i/p mod 2^52; its low half is not multiplied
     out, for t_i plus it is t_i rounded up to a multiple of 2^52.  The first f.folds columns are folded, the others cancelled.
     """
-    n, p, c = f.n, [m.const(x) for x in f.limbs(f.modulus)], [m.const(x) for x in f.limbs(f.fold)]
+    n, p, c = f.n, [m.const(x) for x in f.limbs(f.modulus)], [m.const(x) for x in f.limbs(f.limb_inverse)]
     minus_inverse, mask = m.const(f.minus_inverse), m.const(LIMB_MASK)
     t = list(t)
     for i in range(f.folds):
@@ -350,7 +355,7 @@ def reduce(m: Machine, f: LaneField, t: Limbs) -> Writer:
         for j in range(1, n):
             t[i + j + 1] = m.hi(t[i + j + 1], k, p[j])
         yield
-    return carry(m, t[n:])
+    return t[n:]
 
 
 def multiply(m: Machine, f: LaneField, x: Limbs, y: Limbs) -> Writer:
@@ -366,6 +371,11 @@ def multiply_self(m: Machine, f: LaneField, x: Limbs) -> Writer:
     return (yield from reduce(m, f, (yield from square(m, x))))
 
 
+def square_open(m: Machine, f: LaneField, x: Limbs) -> Writer:
+    """x^2 / R as `multiply_self`, for multiplications alone (ripple)."""
+    return ripple(m, (yield from reduced(m, f, (yield from square(m, x)))))
+
+
 # Carries and reduction -------------------------------------------------------------------------------------------------------
 
 
@@ -376,6 +386,14 @@ def carry(m: Machine, x: Limbs) -> Limbs:
         x[i + 1] = m.add(x[i + 1], m.sar(x[i], LIMB_BITS))
         x[i] = m.and_(x[i], mask)
     return x
+
+
+def ripple(m: Machine, x: Limbs) -> Limbs:
+    """As `carry`, for multiplications alone: bits above 52, which they do not read, stay but for the top limb."""
+    x = list(x)
+    for i in range(len(x) - 1):
+        x[i + 1] = m.add(x[i + 1], m.sar(x[i], LIMB_BITS))
+    return [*map(m.low, x[:-1]), x[-1]]
 
 
 def weaken(m: Machine, f: LaneField, x: Limbs) -> Limbs:
@@ -609,6 +627,18 @@ class LaneOperations(NamedTuple):
     select: Any
 
 
+def _square_times(b: ir.IRBuilder, f: LaneField, addresses: list[ir.Value], k: ir.Value) -> None:
+    """k squarings of each block, two a turn."""
+    for turns, writers in ((b.lshr(k, I64(1)), [square_open, multiply_self]), (b.and_(k, I64(1)), [multiply_self])):
+        with cgutils.for_range(b, turns):
+            m = Machine(b)
+            xs = [load(m, f, a) for a in addresses]
+            for writer in writers:
+                xs = in_sequence(*(writer(m, f, x) for x in xs))
+            for address, x in zip(addresses, xs):
+                store(m, f, address, x)
+
+
 def lane_operations(name: str, f: LaneField) -> LaneOperations:
     """The operations of a field; `name` makes the IR symbols unique."""
 
@@ -645,17 +675,11 @@ def lane_operations(name: str, f: LaneField) -> LaneOperations:
 
     @named
     def sqr_times(b, d, k):
-        with cgutils.for_range(b, k):
-            m, x = read(b, d)
-            store(m, f, d, *together(multiply_self(m, f, x)))
+        _square_times(b, f, [d], k)
 
     @named
     def sqr2_times(b, d, e, k):
-        with cgutils.for_range(b, k):
-            m, x, y = read(b, d, e)
-            first, second = in_sequence(multiply_self(m, f, x), multiply_self(m, f, y))
-            store(m, f, d, first)
-            store(m, f, e, second)
+        _square_times(b, f, [d, e], k)
 
     @named
     def add(b, d, a, c):
@@ -796,8 +820,7 @@ def pair_operations(name: str, f: LaneField) -> PairOperations:
 
     @named
     def sqr_times(b, d, k):
-        with cgutils.for_range(b, k):
-            apply(b, multiply_self, in_sequence, d, d)
+        _square_times(b, f, [d, Machine(b).offset(d, f.block_bytes)], k)
 
     @named
     def add(b, d, a, c):
