@@ -23,6 +23,8 @@ from .fp12 import FROBENIUS, FROBENIUS_2
 from .fp_lanes import FP_BLOCK, FP_LANES
 from .intrinsics import operation
 from .lanes import (
+    LIMB_BITS,
+    LIMB_MASK,
     LaneField,
     Limbs,
     Machine,
@@ -44,7 +46,7 @@ from .lanes import (
 LANE12_BYTES = 2 * FP_BLOCK
 BOUND = 64  # of an element's lanes, in multiples of p
 MOST_SQUARINGS = 8  # cyclotomic ones, one after the other
-_K = 2**15  # values stay within +-_K p: from BOUND on, a squaring doubles and adds 20
+SQUARING_BOUND = 2**14  # of what each of them takes: starting from BOUND, each doubles and adds 12
 
 _N = FP_LANES.n
 _OFFSETS = [FP2_BYTES * (3 * (i % 2) + i // 2) for i in range(6)]  # of a_i among the words of fp12.py
@@ -106,8 +108,14 @@ def digits(m: Machine, x: Limbs) -> Limbs:
     """A carry pass that does not clear what a limb passed on: for multiplication steps, which read 52 bits.  In: value in [0, R)."""
     x = list(x)
     for i in range(len(x) - 1):
-        x[i + 1] = m.add(x[i + 1], m.sar(x[i], 52))
-    return [*(m.low(limb) for limb in x[:-1]), x[-1]]
+        x[i + 1] = m.add(x[i + 1], m.sar(x[i], LIMB_BITS))
+    return [*(m.low(limb) for limb in x[:-1]), m.claim(x[-1], 0, LIMB_MASK)]
+
+
+def carried(m: Machine, x: Limbs) -> Limbs:
+    """A carry pass.  In: value in [0, R).  Out: normalised."""
+    x = carry(m, x)
+    return [*x[:-1], m.claim(x[-1], 0, LIMB_MASK)]
 
 
 def add_product(m: Machine, t: Limbs, x: Limbs, y: Limbs) -> Writer:
@@ -145,8 +153,8 @@ def square_operands(m: Machine, f: LaneField, x: Limbs, k: int) -> tuple[Limbs, 
     They are linear in x, but for the multiple of p: those of a sum are the sums.  2 k p included, 2 x + 4 k p = (X | Y) + Y.
     """
     s, positive = swapped(m, x), multiple(m, f, 2 * k)
-    big = carry(m, plus(m, plus(m, firsts(m, x), s), positive))
-    return big, carry(m, plus(m, alternate(m, minus(m, x, s), x), positive))
+    big = carried(m, plus(m, plus(m, firsts(m, x), s), positive))
+    return big, carried(m, plus(m, alternate(m, minus(m, x, s), x), positive))
 
 
 def fourth_degree_squares(
@@ -173,7 +181,7 @@ def plus_signed(m: Machine, x: Limbs, y: Limbs, *signs: int) -> Limbs:
 
 
 def cyclotomic_square(m: Machine, f: LaneField, low: Limbs, high: Limbs, k: int) -> tuple[Limbs, Limbs]:
-    """a^2 for a in the cyclotomic subgroup, of limbs up to 61 bits.  In: values in [-k p, k p].  Out: in [-(2 k + 20) p, (2 k + 20) p].
+    """a^2 for a in the cyclotomic subgroup.  In: values in [-b p, b p], b <= k.  Out: in [-(2 b + 12) p, (2 b + 12) p], limbs of 61 bits.
 
     (3 A^2 - 2 bar A) + (3 s C^2 + 2 bar B) w + (3 B^2 - 2 bar C) w^2, bar: s -> -s.  Source: Granger, Scott, ePrint 2009/565, 3.2.
     """
@@ -187,6 +195,11 @@ def cyclotomic_square(m: Machine, f: LaneField, low: Limbs, high: Limbs, k: int)
         thrice = plus(m, square, plus(m, square, plus(m, square, back)))
         halves.append(plus_signed(m, thrice, twice, *signs))
     return halves[0], halves[1]
+
+
+def folded(m: Machine, f: LaneField, x: Limbs) -> Limbs:
+    """x modulo p, weak.  In: values in [-2 SQUARING_BOUND p, 2 SQUARING_BOUND p]."""
+    return fold(m, f, carried(m, plus(m, x, multiple(m, f, 2 * SQUARING_BOUND))))
 
 
 def _factors(m: Machine, low: Limbs, high: Limbs) -> list[Limbs]:
@@ -282,7 +295,7 @@ def conjugate_12(m: Machine, f: LaneField, low: Limbs, high: Limbs) -> list[Limb
         offset = [
             m.consts([limb * (sign < 0) for sign in signs for _ in range(2)]) for limb in f.limbs(BOUND * f.modulus)
         ]
-        halves.append(plus_signed(m, offset, x, *signs))
+        halves.append(carried(m, plus_signed(m, offset, x, *signs)))
     return halves
 
 
@@ -332,8 +345,8 @@ def lane12_cyclotomic_sqr(b, d, n):
     """d <- d^(2^n) for d in the cyclotomic subgroup, 0 <= n <= MOST_SQUARINGS."""
     m = Machine(b)
     with cgutils.for_range(b, n):
-        _write(m, d, cyclotomic_square(m, FP_LANES, *_read(m, d), _K))
-    _write(m, d, [fold(m, FP_LANES, carry(m, plus(m, x, multiple(m, FP_LANES, _K)))) for x in _read(m, d)])
+        _write(m, d, cyclotomic_square(m, FP_LANES, *_read(m, d), SQUARING_BOUND))
+    _write(m, d, [folded(m, FP_LANES, x) for x in _read(m, d)])
 
 
 @operation
@@ -355,7 +368,7 @@ def lane12_leave(b, d, a):
     """72 words of fp12.py, reduced, from an element."""
     m = Machine(b)
     for i, x in zip((0, 3), _read(m, a)):
-        store_rows(m, _addresses(m, d, i)[:6], leave(m, FP_LANES, fold(m, FP_LANES, carry(m, x))))
+        store_rows(m, _addresses(m, d, i)[:6], leave(m, FP_LANES, fold(m, FP_LANES, carried(m, x))))
 
 
 def _addresses(m, a, first):
