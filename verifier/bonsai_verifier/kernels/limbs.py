@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 from .intrinsics import I64, formula, operation, predicate
@@ -81,6 +80,14 @@ def row(typingctx: Any, array: Any, i: Any) -> Any:
     return types.int64(array, types.int64), codegen
 
 
+def room(builder: ir.IRBuilder, type_: ir.Type, align: int) -> ir.Value:
+    """Memory in the frame of the function that is being written; uninitialised, where numba's alloca_once writes zeros."""
+    with builder.goto_entry_block():
+        slot = builder.alloca(type_)
+    slot.align = align
+    return slot
+
+
 @intrinsic(prefer_literal=True)
 def stack(typingctx: Any, n_words: Any) -> Any:
     """Address of n_words uninitialised uint64 words in the calling function's frame (n_words a literal).
@@ -92,10 +99,8 @@ def stack(typingctx: Any, n_words: Any) -> Any:
     size = n_words.literal_value
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-        slot = cgutils.alloca_once(builder, ir.ArrayType(I64, size))
-        if size >= _BLOCK_WORDS:
-            slot.align = _LINE_BYTES
-        return builder.ptrtoint(slot, I64)
+        align = _LINE_BYTES if size >= _BLOCK_WORDS else WORD_BYTES
+        return builder.ptrtoint(room(builder, ir.ArrayType(I64, size), align), I64)
 
     return types.int64(n_words), codegen
 
