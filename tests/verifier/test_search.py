@@ -124,11 +124,11 @@ def test_a_limit_that_is_not_reached_changes_nothing() -> None:
 
 def test_a_limited_search_still_names_some_where_all_are_bad() -> None:
     """It follows proofs down; level by level it would end with nothing decided."""
-    proofs, inputs = tiled(2048)
+    proofs, inputs = tiled(8192)
     proofs[:, 96] ^= 1
     verdict = bv.verify_batch(key(), proofs, inputs, search_limit=1)
     assert len(verdict.bad) >= 2
-    assert len(verdict.bad) + len(verdict.undecided) == 2048
+    assert len(verdict.bad) + len(verdict.undecided) == 8192
 
 
 def test_nobody_knows_where_a_limited_search_looks() -> None:

@@ -160,11 +160,11 @@ def _verdicts(read: list["_Read"], search_limit: float | None, seed_for_tests: b
     undecided: list[list[int]] = [[] for _ in read]
     for group, row, reason in found.bad:
         reasons[group][int(read[group].index[row])] = reason
-    for group, row in found.undecided:
-        undecided[group].append(int(read[group].index[row]))
+    for group, rows in found.undecided:
+        undecided[group] += read[group].index[rows].tolist()
     return [
-        Verdict(not bad and not open_, tuple(BadProof(int(i), bad[i]) for i in sorted(bad)), r.n, tuple(sorted(open_)))
-        for r, bad, open_ in zip(read, reasons, undecided, strict=True)
+        Verdict(not bad and not left, tuple(BadProof(i, bad[i]) for i in sorted(bad)), r.n, tuple(sorted(left)))
+        for r, bad, left in zip(read, reasons, undecided, strict=True)
     ]
 
 

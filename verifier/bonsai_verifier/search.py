@@ -32,7 +32,7 @@ DOES_NOT_HOLD = "proof: the equation does not hold"
 
 # Costs, in proofs of a batch that holds, all its work counted; rounded up from measurements
 _PAIRING_COST = 100  # of one product of pairings
-_SUMS_SHARE = 0.5  # of the three sums of n proofs: n times this
+_SUMS_SHARE = 0.6  # of the three sums of n proofs: n times this
 _PLANES_SHARE = 0.25  # of the two sums that membership takes
 _PLANES_COST = 300  # of testing their planes
 _DIRECT_COST = 2  # of testing a proof's two points
@@ -94,10 +94,10 @@ class Part:
 
 @dataclass(slots=True)
 class Found:
-    """What a search came to: bad proofs and why, and rows that its limit left undecided; each as (group, row)."""
+    """What a search came to, by group and row: bad proofs and why, and parts that its limit left undecided."""
 
     bad: list[tuple[int, int, str]] = field(default_factory=list)
-    undecided: list[tuple[int, int]] = field(default_factory=list)
+    undecided: list[tuple[int, NDArray[np.intp]]] = field(default_factory=list)
 
 
 def batch_cost(n: int) -> float:
@@ -137,7 +137,7 @@ def search(
                 at_hand[n_ids] = child
                 new.append(n_ids)
                 n_ids += 1
-    found.undecided = [(part.group, int(row)) for part in at_hand.values() for row in part.rows]
+    found.undecided = [(part.group, part.rows) for part in at_hand.values()]
     return found
 
 
