@@ -224,7 +224,7 @@ def test_a_sum_alone_would_pass_one_time_in_three(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(batch, "draw_weights", multiples)
     c = batch._read(key(), proofs, inputs).claims
-    sums = equation.sums(key(), c, multiples(9), subgroup=True)
+    sums = equation.sums(key(), c, multiples(9), test=True)
     assert gt_is_one(equation.value([(key(), sums)]))
     assert equation.in_g1_many(np.array([sums.t, sums.u])).all()
     assert not sums.in_subgroup

@@ -171,12 +171,11 @@ def _verdicts(read: list["_Read"], search_limit: float | None, seed_for_tests: b
 def _failing_parts(groups: list[Group], subgroup_seen: list[bool], run: Run) -> list[Part]:
     """Each group as one part, or nothing if all hold."""
     sums = [
-        equation.sums(g.vk, g.claims, g.weights, subgroup=not seen, run=run)
+        equation.sums(g.vk, g.claims, g.weights, in_g1=seen, test=not seen, run=run)
         for g, seen in zip(groups, subgroup_seen, strict=True)
     ]
-    shown = [seen or s.in_subgroup for s, seen in zip(sums, subgroup_seen, strict=True)]
     whole = equation.value([(g.vk, s) for g, s in zip(groups, sums, strict=True)])
-    if gt_is_one(whole) and all(shown):
+    if gt_is_one(whole) and all(s.in_subgroup for s in sums):
         return []
     values = []
     for g, s in zip(groups[:-1], sums[:-1], strict=True):
@@ -185,8 +184,8 @@ def _failing_parts(groups: list[Group], subgroup_seen: list[bool], run: Run) -> 
     for value in values:
         last = gt_mul(last, gt_inverse(value))
     return [
-        Part(i, np.arange(len(g.claims)), value, Membership.SHOWN if is_shown else Membership.REFUTED)
-        for i, (g, value, is_shown) in enumerate(zip(groups, [*values, last], shown, strict=True))
+        Part(i, np.arange(len(g.claims)), value, Membership.SHOWN if s.in_subgroup else Membership.REFUTED)
+        for i, (g, value, s) in enumerate(zip(groups, [*values, last], sums, strict=True))
     ]
 
 

@@ -32,9 +32,8 @@ POINT_ERRORS = {
     _encoding.POINT_NOT_ON_CURVE: "not on the curve",
     _encoding.POINT_NOT_IN_SUBGROUP: "on the curve, but outside the subgroup of order r",
 }
-PLANES_FROM = (
-    128  # points from which the bit planes of their sum (g1_sums) tell membership in G1 sooner than tests of each
-)
+# Proofs from which the bit planes of two sums (kernels/msm.py) tell sooner whether all points lie in G1 than a test of each
+PLANES_FROM = 128
 POINT_OK: int = _encoding.POINT_OK
 POINT_NOT_IN_SUBGROUP: int = _encoding.POINT_NOT_IN_SUBGROUP
 

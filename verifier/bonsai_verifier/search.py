@@ -189,16 +189,16 @@ def _open(groups: Sequence[Group], part: Part, run: Run) -> _Opened:
 def _halves(group: Group, part: Part, run: Run) -> tuple[Part, Part]:
     left, right = np.split(part.rows, [len(part.rows) // 2])
     claims, weights = group.claims[left], group.weights[left]
-    ask = part.membership is Membership.REFUTED
+    refuted = part.membership is Membership.REFUTED
     if part.holds:
         shown = equation.in_subgroup(claims, weights, run=run)
         left_value = right_value = part.value
     else:
-        sums = equation.sums(group.vk, claims, weights, subgroup=ask, run=run)
+        sums = equation.sums(group.vk, claims, weights, in_g1=not refuted, test=refuted, run=run)
         shown = sums.in_subgroup
         left_value = equation.value([(group.vk, sums)])
         right_value = _quotient(part.value, left_value)
-    if not ask:
+    if not refuted:
         of_left = of_right = Membership.SHOWN
     elif shown:
         of_left, of_right = Membership.SHOWN, Membership.REFUTED

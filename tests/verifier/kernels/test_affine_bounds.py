@@ -47,8 +47,8 @@ def test_values_stay_where_weakening_takes_them() -> None:
     """`weaken` takes [-3.9 p, 3.9 p]; a product leaves at most 1.25 p and what its operands make."""
     most = Fraction(39, 10)
     left = Fraction(5, 4) + Fraction(1, 1000)
-    assert 2 * WEAK < most  # abscissa: -x_A - x_B
-    assert 2 * WEAK + 2 * WEAK - 2 < most  # and where d became 2 y_A
+    assert most > 2 * WEAK  # abscissa: -x_A - x_B
+    assert most > 2 * WEAK + 2 * WEAK - 2  # and where d became 2 y_A
     assert max(left, WEAK) < most  # ordinate
     assert max(2 * left, 2 * WEAK) < most  # the ordinate of a doubling, twice
     assert (WEAK + 1) / 2 < WEAK  # halved
