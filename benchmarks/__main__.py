@@ -5,7 +5,7 @@ import sys
 
 from .measure import one_core
 
-NAMES = ("send",)
+NAMES = ("send", "sums")
 
 
 def main(names: list[str]) -> int:

@@ -30,7 +30,7 @@ from .fp import (
     fp_zero,
 )
 from .g1 import g1_affine_is_infinity
-from .limbs import row, stack
+from .limbs import prefetch, row, stack
 
 ROW_WORDS = 2 * FP_WORDS
 BATCH = 1024  # pairs to one inversion
@@ -39,6 +39,7 @@ ROUND_COST = 25  # a round's inversion and calls, in additions
 SPARE_COLUMNS = 0  # of pairs, beyond the last pair, and
 SPARE_ROWS = 0  # at the end of a pool: what add_pairs takes for itself
 _Y = FP_BYTES
+_AHEAD, _LINE_BYTES = 3, 64  # how many pairs ahead rows are asked for: the time of three is that of main memory
 _ADDS, _CANCELS, _DOUBLES = 0, 1, 2
 
 
@@ -85,14 +86,25 @@ def add_pairs(pool, pairs, infinite, n, scratch):
         end = min(n, start + BATCH)
         fp_one(product)
         for i in range(start, end):
+            _ask(pool, pairs, min(i + _AHEAD, end - 1))
             a, b = row(pool, pairs[0, i] >> 1), row(pool, pairs[1, i] >> 1)
             infinite[i] = _divide_later(row(scratch, i - start), product, a, b, pairs[1, i] & 1)
         fp_inv(product, product)
         for i in range(end - 1, start - 1, -1):
+            _ask(pool, pairs, max(i - _AHEAD, start))
             if infinite[i] != _CANCELS:
                 a, b, d = row(pool, pairs[0, i] >> 1), row(pool, pairs[1, i] >> 1), row(pool, pairs[2, i] >> 1)
                 _add(d, a, b, pairs[1, i] & 1, infinite[i] == _DOUBLES, row(scratch, i - start), product)
                 infinite[i] = _ADDS
+
+
+@inner
+def _ask(pool, pairs, i):
+    """For the rows of pair i, which are 96 bytes at a multiple of 32: two lines each."""
+    for j in range(2):
+        a = row(pool, pairs[j, i] >> 1)
+        prefetch(a)
+        prefetch(a + _LINE_BYTES)
 
 
 @inner
