@@ -283,6 +283,8 @@ class Transforms:
     that belong to the caller.
     """
 
+    in_lanes = False
+
     def __init__(self, n, root, shift):
         """In: root, a primitive n-th root of unity; shift, the c of the coset."""
         w = powers(root, n)
@@ -295,6 +297,10 @@ class Transforms:
         self._shifts = powers(shift, n)
         self._shifts_back = powers(pow(shift, -1, FR_MODULUS), n, pow(n, -1, FR_MODULUS))
         self._scale = field.fr_from_ints([pow(n, -1, FR_MODULUS)])
+
+    def empty(self):
+        """A vector to be written."""
+        return np.empty((self.size, FR_WORDS), np.uint64)
 
     def evaluate(self, x, coset=False):
         """Coefficients -> values."""

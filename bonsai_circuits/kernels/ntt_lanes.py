@@ -454,6 +454,8 @@ def limb_rows(words):
 class LaneTransforms:
     """As ntt.Transforms, for n a multiple of 8.  Vectors are blocks, (M rounded up to a multiple of 8, 5, 8), see above."""
 
+    in_lanes = True
+
     def __init__(self, n, root, shift):
         self.size, self.n_blocks = n, n // LANES
         m = self.n_blocks
@@ -473,15 +475,14 @@ class LaneTransforms:
         for coset, (c, d) in enumerate([(1, 1), (shift, back)]):
             self._factors[coset] = self._block_factors(w[exponents % n], powers(c, m))
             self._factors_back[coset] = self._block_factors(w[-exponents % n], powers(d, m, pow(n, -1, FR_MODULUS)))
-        none = self.empty(0)
+        none = blocks(0, FR_LANES)
         self._before = none, self._one_block(powers(pow(shift, m, FR_MODULUS), LANES))
         self._after = none, self._one_block(powers(pow(back, m, FR_MODULUS), LANES))
         self._none = none
 
-    def empty(self, n_blocks=None):
+    def empty(self):
         """A vector to be written."""
-        n = self.n_blocks if n_blocks is None else n_blocks
-        return blocks(-(-n // LANES) * LANES, FR_LANES)
+        return blocks(-(-self.n_blocks // LANES) * LANES, FR_LANES)
 
     def _one_block(self, words):
         """Rows, at most eight, in the lanes of a block; 0 in the others."""
