@@ -302,6 +302,11 @@ class Transforms:
         """A vector to be written."""
         return np.empty((self.size, FR_WORDS), np.uint64)
 
+    def copy(self, x):
+        out = self.empty()
+        out[:] = x
+        return out
+
     def evaluate(self, x, coset=False):
         """Coefficients -> values."""
         if coset:
@@ -318,15 +323,15 @@ class Transforms:
 
         In: few (m, 4) Montgomery, 1 <= m <= n.
         """
-        out = np.empty_like(x)
         if len(few) > FEW:
-            out[:] = x
+            out = self.copy(x)
             places = self.places[: len(few)]
             out[places] = field.fr_sub(out[places], few)
             self.interpolate(out)
             self.interpolate(x)
         else:
             self.interpolate(x)
+            out = self.empty()
             ntt_less_few(out, x, field.fr_mul(few, self._scale), self._inverses)
         return out
 

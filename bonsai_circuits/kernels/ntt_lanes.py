@@ -484,6 +484,11 @@ class LaneTransforms:
         """A vector to be written."""
         return blocks(-(-self.n_blocks // LANES) * LANES, FR_LANES)
 
+    def copy(self, x):
+        out = self.empty()
+        out[:] = x
+        return out
+
     def _one_block(self, words):
         """Rows, at most eight, in the lanes of a block; 0 in the others."""
         out, all_rows = blocks(1, FR_LANES), np.zeros((LANES, FR_WORDS), np.uint64)

@@ -19,7 +19,7 @@ from bonsai_verifier.kernels.limbs import row, stack
 
 
 @kernel
-def _quotient(q, p, s, b, a, factors):
+def _quotient(s, b, a, factors):
     """See `quotient`.  In: factors (3, 4): c, d_0, d_1."""
     t, before = stack(4), stack(4)
     fr_zero(before)
@@ -27,10 +27,10 @@ def _quotient(q, p, s, b, a, factors):
         fr_mul(t, row(a, i), row(factors, 1))
         fr_add(t, t, before)
         fr_mul(before, row(a, i), row(factors, 2))
-        fr_sub(row(q, i), row(s, i), row(b, i))
-        fr_mul(row(q, i), row(q, i), row(factors, 0))
-        fr_add(row(q, i), row(q, i), t)
-        fr_sub(row(p, i), row(b, i), row(q, i))
+        fr_sub(row(s, i), row(s, i), row(b, i))
+        fr_mul(row(s, i), row(s, i), row(factors, 0))
+        fr_add(row(s, i), row(s, i), t)
+        fr_sub(row(b, i), row(b, i), row(s, i))
 
 
 @kernel
@@ -46,17 +46,13 @@ def _divide(out, value, f, x):
 
 
 def square(transforms, x):
-    """x_i^2, a new vector."""
-    out = transforms.empty()
-    fr_mul_many(out, x, x)
-    return out
+    """x_i <- x_i^2."""
+    fr_mul_many(x, x, x)
 
 
 def quotient(transforms, s, b, a, c, d0, d1):
-    """q = c (s - b) + (d0 + d1 X) a modulo X^n, and b - q.  In: integers c, d0, d1."""
-    q, p = transforms.empty(), transforms.empty()
-    _quotient(q, p, s, b, a, field.fr_from_ints([c, d0, d1]))
-    return q, p
+    """s <- q = c (s - b) + (d0 + d1 X) a modulo X^n, and b <- b - q.  In: integers c, d0, d1."""
+    _quotient(s, b, a, field.fr_from_ints([c, d0, d1]))
 
 
 def divide(transforms, out, f, x, carry):

@@ -72,12 +72,13 @@ def _read(m, *addresses):
 
 
 @operation
-def _quotient_block(b, q, p, s, old, a, before, factors):
+def _quotient_block(b, s, old, a, before, factors):
+    """s <- q, old <- old - q."""
     m = Machine(b)
     c = _read(m, *(m.offset(factors, FR_BLOCK * i) for i in range(3)))
     (out,) = together(quotient_and_rest(m, *_read(m, s, old, a, before), c))
-    store(m, FR_LANES, q, out[: FR_LANES.n])
-    store(m, FR_LANES, p, out[FR_LANES.n :])
+    store(m, FR_LANES, s, out[: FR_LANES.n])
+    store(m, FR_LANES, old, out[FR_LANES.n :])
 
 
 @operation
@@ -126,14 +127,14 @@ def _carry_in(chunk, acc, power):
 
 
 @kernel
-def _quotient(q, p, s, b, a, n, factors):
+def _quotient(s, b, a, n, factors):
     before, c = stack(40), stack(120)
     for i in range(3):
         fr8_enter(c + FR_BLOCK * i, row(factors, i), 0)
     _next_lane(before, row(a, n - 1))
-    _quotient_block(row(q, 0), row(p, 0), row(s, 0), row(b, 0), row(a, 0), before, c)
+    _quotient_block(row(s, 0), row(b, 0), row(a, 0), before, c)
     for i in range(1, n):
-        _quotient_block(row(q, i), row(p, i), row(s, i), row(b, i), row(a, i), row(a, i - 1), c)
+        _quotient_block(row(s, i), row(b, i), row(a, i), row(a, i - 1), c)
 
 
 @kernel
@@ -181,21 +182,17 @@ def _canonical(out, x, n):
 
 
 @kernel
-def _square(out, x):
+def _square(x):
     for b in range(0, len(x), 2):
-        fr8_sqr2(row(out, b), row(x, b), row(out, b + 1), row(x, b + 1))
+        fr8_sqr2(row(x, b), row(x, b), row(x, b + 1), row(x, b + 1))
 
 
 def square(transforms, x):
-    out = transforms.empty()
-    _square(out, x)
-    return out
+    _square(x)
 
 
 def quotient(transforms, s, b, a, c, d0, d1):
-    q, p = transforms.empty(), transforms.empty()
-    _quotient(q, p, s, b, a, transforms.n_blocks, field.fr_from_ints([c, d0, d1]))
-    return q, p
+    _quotient(s, b, a, transforms.n_blocks, field.fr_from_ints([c, d0, d1]))
 
 
 def divide(transforms, out, f, x, carry):

@@ -53,7 +53,7 @@ def row_sums(m, columns):
     """In: of eight rows the vectors of lanes of each column: columns[k][i] of row i.  Out: the sums in the Montgomery form of lanes, weak.
 
     A row of MAX_ENTRIES has column 9 below 2^(17 + 42), so below 2^60 with carries; what is above 2^512 in it is below 2^16 and
-    comes back times 2^512 mod r.  Below 2^512 + 2^16 r + 2^515 2^-52 then, so 4.9/35 r + 1.001 r at most is left by the reduction.
+    comes back times 2^512 mod r.  Below 2^512 + 2^16 r then, so 4.9/35 r + 1.001 r at most is left by the reduction.
     """
     f = FR_LANES
     t = []

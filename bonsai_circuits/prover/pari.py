@@ -1,6 +1,6 @@
 """Masked Pari: the proof (T, U, v) of docs/protocol.md, section "Prove", by its steps.
 
-The polynomials and their transforms are those of polynomial.py: done once, however often step 4 starts again, and never with masks in them.
+The polynomials and their transforms are those of polynomial.py.  An attempt shares no array with another.
 """
 
 import time
@@ -23,7 +23,7 @@ from ..keys.domain import Domain
 from ..keys.proving_key import ProvingKey
 from ..keys.setup import require_outlined
 from ..r1cs.system import SquareR1CS
-from .polynomial import WitnessPolynomials, evaluate_rows, interpolate, mask, open_at
+from .polynomial import evaluate_rows, interpolate, mask, open_at
 
 R = FR_MODULUS
 MASKS_CONTEXT = "bonsai-circuits 2026-11-30 masked Pari masks v1"
@@ -61,20 +61,12 @@ def prove(
 
 
 def _prove(key: ProvingKey, square: SquareR1CS, assignment: Words, context: bytes, timings: Timings | None) -> bytes:
-    domain = Domain(key.domain_size)
     public_inputs = _octets(fr_to_canonical(assignment[1 : key.n_public + 1]))
-    with _timed(timings, "rows"):
-        rows = evaluate_rows(domain, square, assignment)
-        if rows.failed >= 0:
-            raise Unsatisfied(f"row {rows.failed}", "the assignment does not satisfy it: <A, z>^2 is not <B, z>")
-    with _timed(timings, "polynomials"):
-        witness = interpolate(domain, rows, assignment[: key.n_public + 1])
-        private = fr_to_canonical(assignment[key.n_public + 1 :])
     proof, attempt = None, 0
     bound = key.verifying_key.digest + context + assignment.tobytes()
     while proof is None:
         masks = fresh_masks(attempt.to_bytes(_COUNT_BYTES, "little") + bound)
-        proof, attempt = _attempt(key, witness, private, masks, public_inputs, context, timings), attempt + 1
+        proof, attempt = _attempt(key, square, assignment, masks, public_inputs, context, timings), attempt + 1
     with _timed(timings, "verify"):
         if not _verifies(key, public_inputs, proof, context):
             raise KeyRefused(
@@ -102,25 +94,31 @@ def fresh_masks(bound: bytes) -> tuple[int, int]:
 
 def _attempt(
     key: ProvingKey,
-    witness: WitnessPolynomials,
-    private: Words,
+    square: SquareR1CS,
+    assignment: Words,
     masks: tuple[int, int],
     public_inputs: Octets,
     context: bytes,
     timings: Timings | None,
 ) -> bytes | None:
     """Steps 1 to 6 with these masks; None if the challenge lies in H or a point is infinite: start again, output nothing."""
+    domain, n_instance = Domain(key.domain_size), key.n_public + 1
+    with _timed(timings, "rows"):
+        rows = evaluate_rows(domain, square, assignment)
+        if rows.failed >= 0:
+            raise Unsatisfied(f"row {rows.failed}", "the assignment does not satisfy it: <A, z>^2 is not <B, z>")
     with _timed(timings, "polynomials"):
         # 1. a'(X) = a_w(X) + m(X) Z(X), m = s0 + s1 X
         # 2. q(X) = h(X) + 2 a(X) m(X) + m(X)^2 Z(X),   p(X) = b(X) + q(X) Z(X) = (a'(X) + x_A(X))^2
-        masked = mask(witness, masks)
+        masked = mask(interpolate(domain, rows, assignment[:n_instance]), masks)
+        private = fr_to_canonical(assignment[n_instance:])
         scalars = np.concatenate([private, masked.q, limbs_from_ints(masks, FR_WORDS)])
     with _timed(timings, "T"):
         # 3. T = [(alpha a'(tau) + p(tau)) / delta]
         t = _combine(key.t_points, scalars)
     # 4. r = H(verifying-key digest, context, public inputs, T)
     r = challenge(key.verifying_key.digest, context, public_inputs, _encode(t))
-    if witness.domain.contains(r):
+    if domain.contains(r):
         return None
     with _timed(timings, "polynomials"):
         # 5. v = a'(r)

@@ -47,7 +47,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class WitnessPolynomials:
-    """The coefficients of one satisfied assignment; no proof changes them.  No repr shows them."""
+    """The coefficients of one satisfied assignment.  No repr shows them."""
 
     domain: Domain
     a_w: Vector  # sum over private j of w_j a_j
@@ -60,9 +60,10 @@ class WitnessPolynomials:
 class MaskedPolynomials:
     """Those of one attempt at a proof, which alone uses them.  No repr shows them."""
 
-    witness: WitnessPolynomials
+    domain: Domain
     masks: tuple[int, int]
     q: Words  # (N + 3, 4) canonical
+    a_w: Vector
     p: tuple[Vector, Vector, list[int]]  # coefficients from 0, from N, from 2 N on
 
 
@@ -76,24 +77,26 @@ def evaluate_rows(domain: Domain, square: SquareR1CS, assignment: Words) -> Rows
 def interpolate(domain: Domain, rows: Rows, instance: Words) -> WitnessPolynomials:
     """In: satisfied rows, which are used up; instance, the values of x_A at w^0, w^1, ..., Montgomery.  Cost: four transforms."""
     transforms = domain.transforms
+    square = _body("polynomial", transforms).square
     a, b = rows.a, rows.b
     a_w = transforms.interpolate_twice(a, instance)
     transforms.interpolate(b)
-    values = a.copy()
-    transforms.evaluate(values, coset=True)
-    s = _body("polynomial", transforms).square(transforms, values)
+    s = transforms.copy(a)
+    transforms.evaluate(s, coset=True)
+    square(transforms, s)
     transforms.interpolate(s, coset=True)
     return WitnessPolynomials(domain, a_w, a, b, s)
 
 
 def mask(witness: WitnessPolynomials, masks: tuple[int, int]) -> MaskedPolynomials:
-    """q = h + 2 a m + m^2 Z and p = b + q Z, m = s0 + s1 X."""
+    """q = h + 2 a m + m^2 Z and p = b + q Z, m = s0 + s1 X.  The witness's vectors are used up: other masks take another `interpolate`."""
     domain = witness.domain
     n, transforms = domain.size, domain.transforms
     body = _body("polynomial", transforms)
     s0, s1 = masks
     scale = pow(domain.vanishing(COSET_SHIFT), -1, R)
-    q, low = body.quotient(transforms, witness.s, witness.b, witness.a, scale, 2 * s0, 2 * s1)
+    body.quotient(transforms, witness.s, witness.b, witness.a, scale, 2 * s0, 2 * s1)
+    q, low = witness.s, witness.b
     m_squared = [s0 * s0 % R, 2 * s0 * s1 % R, s1 * s1 % R]
     last = 2 * s1 * body.coefficient(transforms, witness.a, n - 1)
 
@@ -119,7 +122,7 @@ def mask(witness: WitnessPolynomials, masks: tuple[int, int]) -> MaskedPolynomia
     for i, x in enumerate(q_tail):
         add(parts, tail, n + i, -x)
         add(parts, tail, 2 * n + i, x)
-    return MaskedPolynomials(witness, masks, scalars, (low, q, tail))
+    return MaskedPolynomials(domain, masks, scalars, witness.a_w, (low, q, tail))
 
 
 def open_at(masked: MaskedPolynomials, r: int) -> tuple[Words, int]:
@@ -127,7 +130,7 @@ def open_at(masked: MaskedPolynomials, r: int) -> tuple[Words, int]:
 
     a' = a_w + m X^N - m: what is divided is a_w with the carry m(r); and - m is - s1 (X - r) - m(r).
     """
-    domain = masked.witness.domain
+    domain = masked.domain
     n, transforms = domain.size, domain.transforms
     divide = _body("polynomial", transforms).divide
     s0, s1 = masked.masks
@@ -135,7 +138,7 @@ def open_at(masked: MaskedPolynomials, r: int) -> tuple[Words, int]:
     out = np.empty((3 * n + 3, _WORDS), np.uint64)
     a_part, p_part = out[: n + 1], out[n + 1 :]
     a_part[n:] = limbs_from_ints([s1], _WORDS)
-    v = (divide(transforms, a_part[:n], masked.witness.a_w, r, m_r) - m_r) % R
+    v = (divide(transforms, a_part[:n], masked.a_w, r, m_r) - m_r) % R
     a_part[:1] = limbs_from_ints([(ints_from_limbs(a_part[:1])[0] - s1) % R], _WORDS)
     low, high, tail = masked.p
     first = (tail[1] + tail[2] * r) % R

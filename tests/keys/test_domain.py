@@ -14,6 +14,7 @@ from bonsai_verifier.parameters import DOMAIN_ODD_PARTS, FR_GENERATOR, FR_MODULU
 
 R = FR_MODULUS
 SIZES = [1, 2, 3, 4, 6, 8, 11, 12, 19, 22, 33, 38, 57, 64, 66, 76, 209, 418, 627, 1216]
+SIZES += [16, 32, 128, 24, 88, 152, 264, 48, 96, 304, 456]  # eight lanes: of 1 to 57 blocks
 elements = st.integers(0, R - 1)
 
 
@@ -31,6 +32,7 @@ def polynomial(n: int, seed: int = 5) -> list[int]:
     return [pow(seed + i, 0xBEEF, R) for i in range(n)]
 
 
+@pytest.mark.usefixtures("body")
 @pytest.mark.parametrize("n", SIZES)
 def test_transforms_equal_the_definition(n: int) -> None:
     domain = Domain(n)
@@ -45,14 +47,19 @@ def test_transforms_equal_the_definition(n: int) -> None:
     assert fr_to_ints(coefficients) == f  # the input is left alone
 
 
-@pytest.mark.parametrize("n", [3 << 12, 627 << 4])
+@pytest.mark.usefixtures("body")
+@pytest.mark.parametrize("n", [3 << 12, 627 << 4, 19 << 10, 627 << 5, 19 << 13, 1 << 14])
 def test_long_transforms_come_back_and_hit_a_point(n: int) -> None:
     domain = Domain(n)
     f = fr_from_ints(polynomial(n))
-    values = domain.evaluate(f)
+    values, on_coset = domain.evaluate(f), domain.evaluate_on_coset(f)
     assert (domain.interpolate(values) == f).all()
-    i = n - 5
-    assert fr_to_ints(values[i : i + 1]) == values_on([pow(domain.root, i, R)], fr_to_ints(f))
+    assert (domain.interpolate_from_coset(on_coset) == f).all()
+    integers = fr_to_ints(f)
+    for i in (1, n - 5):
+        point = pow(domain.root, i, R)
+        assert fr_to_ints(values[i : i + 1]) == values_on([point], integers)
+        assert fr_to_ints(on_coset[i : i + 1]) == values_on([COSET_SHIFT * point % R], integers)
 
 
 @pytest.mark.parametrize("n", SIZES)
