@@ -298,14 +298,10 @@ class Transforms:
         self._shifts_back = powers(pow(shift, -1, FR_MODULUS), n, pow(n, -1, FR_MODULUS))
         self._scale = field.fr_from_ints([pow(n, -1, FR_MODULUS)])
 
-    def empty(self):
-        """A vector to be written."""
-        return np.empty((self.size, FR_WORDS), np.uint64)
-
-    def copy(self, x):
-        out = self.empty()
-        out[:] = x
-        return out
+    @property
+    def shape(self):
+        """Of a vector of uint64."""
+        return self.size, FR_WORDS
 
     def evaluate(self, x, coset=False):
         """Coefficients -> values."""
@@ -318,22 +314,20 @@ class Transforms:
         ntt_backward(x, *self._backward, self._outer)
         fr_mul_many(x, x, self._shifts_back if coset else self._scale)
 
-    def interpolate_twice(self, x, few):
-        """Values -> coefficients of f; out: those of f - g, where g has the values few_j at w^j and 0 elsewhere.
+    def interpolate_twice(self, x, less, few):
+        """Values -> coefficients of f; less: those of f - g, where g has the values few_j at w^j and 0 elsewhere.
 
         In: few (m, 4) Montgomery, 1 <= m <= n.
         """
         if len(few) > FEW:
-            out = self.copy(x)
+            less[:] = x
             places = self.places[: len(few)]
-            out[places] = field.fr_sub(out[places], few)
-            self.interpolate(out)
+            less[places] = field.fr_sub(less[places], few)
+            self.interpolate(less)
             self.interpolate(x)
         else:
             self.interpolate(x)
-            out = self.empty()
-            ntt_less_few(out, x, field.fr_mul(few, self._scale), self._inverses)
-        return out
+            ntt_less_few(less, x, field.fr_mul(few, self._scale), self._inverses)
 
     def read_coefficients(self, words):
         """A vector of (n, 4) in natural order."""

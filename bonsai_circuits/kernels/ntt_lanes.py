@@ -5,10 +5,10 @@ Two forms, and the transform leads from one to the other, so that nothing is eve
     coefficients   lane l of block b is f_(l M + b)
     values         lane l of block b is f(w^(8 b + l)), blocks in the order of the plan of length M
 
-f(w^(8 t + u)) = sum_b (w^8)^(b t) [ w^(b u) sum_l f_(l M + b) w_8^(l u) ] for u < 8, so a transform is one of eight points across the
-lanes, a factor w^(b u) for lane u of block b, and a transform of length M over blocks, in which all lanes do the same: its twiddle factors are
-broadcast from 40 bytes each.  The inverse is the same backwards.  Across the lanes, eight blocks are transposed, so that lane l of
-all is one block, and back.  On a coset c H, c^b goes into the factor of the block, c^(l M) into a factor before the eight points.
+f(w^(8 t + u)) = sum_b (w^8)^(b t) [ w^(b u) sum_l f_(l M + b) w_8^(l u) ] for u < 8: a transform of eight points across the lanes, a
+factor w^(b u) for lane u of block b, and a transform of length M over blocks, in which all lanes do the same, so that its twiddle
+factors are broadcast from 40 bytes each.  The inverse is the same backwards.  Across the lanes, eight blocks are transposed, so that
+lane l of all is one block, and back.  On a coset c H, c^b goes into the factor of the block, c^(l M) comes before the eight points.
 
 Blocks are weak between operations.  Values inside are bounded where they are made, and by tests on intervals.
 """
@@ -16,7 +16,7 @@ Blocks are weak between operations.  Values inside are bounded where they are ma
 import numpy as np
 
 from bonsai_verifier import field
-from bonsai_verifier.kernels.cache import inner, inlined, kernel
+from bonsai_verifier.kernels.cache import inlined, inner, kernel
 from bonsai_verifier.kernels.fr import FR_BYTES, FR_WORDS
 from bonsai_verifier.kernels.fr_lanes import FR_BLOCK, FR_LANES, fr8_copy, fr8_enter, fr8_leave, fr8_mul2, fr8_sub
 from bonsai_verifier.kernels.intrinsics import I64, operation
@@ -460,7 +460,7 @@ class LaneTransforms:
         self.size, self.n_blocks = n, n // LANES
         m = self.n_blocks
         w = powers(root, n)
-        eighths = w[:: m]
+        eighths = w[::m]
         self.order = order(m)
         self.places = np.argsort(self.order)
         self._in_order = np.arange(m)
@@ -480,14 +480,12 @@ class LaneTransforms:
         self._after = none, self._one_block(powers(pow(back, m, FR_MODULUS), LANES))
         self._none = none
 
-    def empty(self):
-        """A vector to be written."""
-        return blocks(-(-self.n_blocks // LANES) * LANES, FR_LANES)
+    @property
+    def shape(self):
+        return -(-self.n_blocks // LANES) * LANES, FR_LANES.n, LANES
 
-    def copy(self, x):
-        out = self.empty()
-        out[:] = x
-        return out
+    def _empty(self):
+        return blocks(self.shape[0], FR_LANES)
 
     def _one_block(self, words):
         """Rows, at most eight, in the lanes of a block; 0 in the others."""
@@ -499,7 +497,7 @@ class LaneTransforms:
     def _block_factors(self, lanes, scale):
         """Blocks of lanes_(b, u) scale_b."""
         words = field.fr_mul(lanes.reshape(-1, FR_WORDS), np.repeat(scale, LANES, axis=0))
-        out = self.empty()
+        out = self._empty()
         enter_blocks(out, words, self._in_order, LANES, 1)
         return out
 
@@ -511,25 +509,22 @@ class LaneTransforms:
         ntt8_backward(x, self.n_blocks, *self._backward, self._outer)
         lanes_backward(x, x, self._none, self._factors_back[coset], self._after[coset], self._eight)
 
-    def interpolate_twice(self, x, few):
+    def interpolate_twice(self, x, less, few):
         """As ntt.Transforms.  At most eight values are one block, whose transform is that block everywhere: only the lanes are left."""
-        out = self.empty()
         if len(few) > LANES:
             words = np.zeros((self.size, FR_WORDS), np.uint64)
             words[: len(few)] = few
-            out = self.read_values(words)
-            subtract_blocks(out, x, out)
-            self.interpolate(out)
+            subtract_blocks(less, x, self.read_values(words))
+            self.interpolate(less)
             self.interpolate(x)
-            return out
+            return
         ntt8_backward(x, self.n_blocks, *self._backward, self._outer)
         last = self._factors_back[0], self._none, self._eight
-        lanes_backward(out, x, self._one_block(few), *last)
+        lanes_backward(less, x, self._one_block(few), *last)
         lanes_backward(x, x, self._none, *last)
-        return out
 
     def read_coefficients(self, words):
-        out = self.empty()
+        out = self._empty()
         enter_blocks(out, words, self._in_order, 1, self.n_blocks)
         return out
 
@@ -539,7 +534,7 @@ class LaneTransforms:
         return out
 
     def read_values(self, words):
-        out = self.empty()
+        out = self._empty()
         enter_blocks(out, words, self.places, LANES, 1)
         return out
 

@@ -88,10 +88,9 @@ def fill_square_rows(a_values, b_values, a_start, a_wire, a_coeff, b_start, b_wi
     return -1
 
 
-def square_rows(transforms, a, b, z):
-    """The vectors of values <A_i, z> and <B_i, z>, 0 beyond the last row, and the first i with <A_i, z>^2 != <B_i, z>, or -1.
+def square_rows(transforms, a_values, b_values, a, b, z):
+    """The first i with <A_i, z>^2 != <B_i, z>, or -1.  Out: the vectors of both values, 0 beyond the last row; unfinished if a row fails.
 
     In: matrices (start, wire, coeff) with at most as many rows as the domain has points; z (n, 4) Montgomery.
     """
-    a_values, b_values = transforms.empty(), transforms.empty()
-    return a_values, b_values, fill_square_rows(a_values, b_values, *a, *b, z, transforms.places)
+    return fill_square_rows(a_values, b_values, *a, *b, z, transforms.places)

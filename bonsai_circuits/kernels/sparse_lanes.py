@@ -142,16 +142,17 @@ def _square_rows(a_values, b_values, a_start, a_wire, a_coeff, b_start, b_wire, 
     return -1
 
 
-def square_rows(transforms, a, b, z):
+def square_rows(transforms, a_values, b_values, a, b, z):
     if max(int(np.diff(start).max(initial=0)) for start, _, _ in (a, b)) > MAX_ENTRIES:
-        return _one_by_one(transforms, a, b, z)
-    a_values, b_values = transforms.empty(), transforms.empty()
-    return a_values, b_values, _square_rows(a_values, b_values, *a, *b, z, transforms.places)
+        return _one_by_one(transforms, a_values, b_values, a, b, z)
+    return _square_rows(a_values, b_values, *a, *b, z, transforms.places)
 
 
-def _one_by_one(transforms, a, b, z):
+def _one_by_one(transforms, a_values, b_values, a, b, z):
     """By the portable body."""
     n = transforms.size
-    values = np.empty((2, n, FR_WORDS), np.uint64)
-    failed = sparse.fill_square_rows(*values, *a, *b, z, np.arange(n))
-    return transforms.read_values(values[0]), transforms.read_values(values[1]), failed
+    words = np.empty((2, n, FR_WORDS), np.uint64)
+    failed = sparse.fill_square_rows(*words, *a, *b, z, np.arange(n))
+    if failed < 0:
+        a_values[:], b_values[:] = map(transforms.read_values, words)
+    return failed

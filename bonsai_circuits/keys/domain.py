@@ -15,7 +15,7 @@ from bonsai_verifier.kernels.limbs import rows
 from bonsai_verifier.parameters import DOMAIN_ODD_PARTS, FR_GENERATOR, FR_MODULUS, TWO_ADICITY
 
 from ..errors import CircuitError
-from ..kernels.ntt import ODD_RADICES, Transforms, powers
+from ..kernels.ntt import Transforms, powers
 
 MAX_ROWS = 1 << 28  # 2^28 rows are a proving key of 130 gigabytes
 LANES = 8  # of a vector body, which takes multiples of them alone
@@ -81,13 +81,15 @@ class Domain:
         transforms = self.transforms
         x = transforms.read_coefficients(self._rows(coefficients))
         transforms.evaluate(x, coset)
-        return transforms.write_values(x)
+        values: Words = transforms.write_values(x)
+        return values
 
     def _interpolate(self, values: Words, coset: bool) -> Words:
         transforms = self.transforms
         x = transforms.read_values(self._rows(values))
         transforms.interpolate(x, coset)
-        return transforms.write_coefficients(x)
+        coefficients: Words = transforms.write_coefficients(x)
+        return coefficients
 
     def _rows(self, x: Words) -> Words:
         if x.shape != (self.size, FR_WORDS):

@@ -13,8 +13,7 @@ import numpy as np
 
 from bonsai_verifier.batch import verify
 from bonsai_verifier.curve import encode_g1_many, g1_sum
-from bonsai_verifier.field import Octets, Words, fr_from_ints, fr_is_canonical, fr_to_canonical, limbs_from_ints
-from bonsai_verifier.kernels.fr import FR_WORDS
+from bonsai_verifier.field import Octets, Words, fr_from_ints, fr_is_canonical, fr_to_canonical
 from bonsai_verifier.parameters import CONTEXT_BYTES, FR_MODULUS, SCALAR_BYTES
 from bonsai_verifier.transcript import challenge, derive_key
 
@@ -23,7 +22,7 @@ from ..keys.domain import Domain
 from ..keys.proving_key import ProvingKey
 from ..keys.setup import require_outlined
 from ..r1cs.system import SquareR1CS
-from .polynomial import evaluate_rows, interpolate, mask, open_at
+from .polynomial import ProofPolynomials
 
 R = FR_MODULUS
 MASKS_CONTEXT = "bonsai-circuits 2026-11-30 masked Pari masks v1"
@@ -102,17 +101,16 @@ def _attempt(
     timings: Timings | None,
 ) -> bytes | None:
     """Steps 1 to 6 with these masks; None if the challenge lies in H or a point is infinite: start again, output nothing."""
-    domain, n_instance = Domain(key.domain_size), key.n_public + 1
+    domain = Domain(key.domain_size)
     with _timed(timings, "rows"):
-        rows = evaluate_rows(domain, square, assignment)
-        if rows.failed >= 0:
-            raise Unsatisfied(f"row {rows.failed}", "the assignment does not satisfy it: <A, z>^2 is not <B, z>")
+        polynomials = ProofPolynomials(domain, key.n_private)
+        failed = polynomials.rows(square, assignment)
+        if failed >= 0:
+            raise Unsatisfied(f"row {failed}", "the assignment does not satisfy it: <A, z>^2 is not <B, z>")
     with _timed(timings, "polynomials"):
         # 1. a'(X) = a_w(X) + m(X) Z(X), m = s0 + s1 X
         # 2. q(X) = h(X) + 2 a(X) m(X) + m(X)^2 Z(X),   p(X) = b(X) + q(X) Z(X) = (a'(X) + x_A(X))^2
-        masked = mask(interpolate(domain, rows, assignment[:n_instance]), masks)
-        private = fr_to_canonical(assignment[n_instance:])
-        scalars = np.concatenate([private, masked.q, limbs_from_ints(masks, FR_WORDS)])
+        scalars = polynomials.commit(assignment, masks)
     with _timed(timings, "T"):
         # 3. T = [(alpha a'(tau) + p(tau)) / delta]
         t = _combine(key.t_points, scalars)
@@ -122,7 +120,7 @@ def _attempt(
         return None
     with _timed(timings, "polynomials"):
         # 5. v = a'(r)
-        scalars, v = open_at(masked, r)
+        scalars, v = polynomials.open(r)
     with _timed(timings, "U"):
         # 6. U = [ (alpha (a'(X) - v) + (p(X) - p(r))) / (X - r) at X = tau ]
         u = _combine(key.u_points, scalars)

@@ -1,6 +1,6 @@
 """The polynomials of one proof, from the assignment to the scalars of both sums.
 
-Which transforms are needed.  With a = a_w + x_A of degree below N, known on H by the rows, and b = a^2 there, a proof takes the coefficients of
+Which transforms are needed.  a = a_w + x_A of degree below N is known on H by the rows, b is a^2 there.  A proof takes the coefficients of
 
   a, a_w   (U, and q by the mask):  one inverse transform.  x_A has at most l + 1 values that are not 0, at w^0 .. w^l: f and f less
            such a polynomial are interpolated together, for little more than f alone (kernels/ntt.py).
@@ -18,134 +18,120 @@ so one pass makes q and b - q modulo X^N, and what goes beyond are a few integer
 the form of the body that runs (kernels/ntt.py, kernels/ntt_lanes.py).
 """
 
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any
 
-import numpy as np
-
 from bonsai_verifier.field import Words, ints_from_limbs, limbs_from_ints
+from bonsai_verifier.kernels.fr import FR_WORDS, fr_from_mont_many
 from bonsai_verifier.parameters import FR_MODULUS
 
+from ..kernels.memory import arrays
 from ..keys.domain import COSET_SHIFT, Domain
 from ..r1cs.system import SquareR1CS
 
 R = FR_MODULUS
-_WORDS = 4
 Vector = Any  # opaque: in the form of the body that runs
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Rows:
-    """<A_i, z> and <B_i, z> at w^i, 0 beyond the last row, and the first row that is not satisfied, or -1: then nothing else counts."""
+class ProofPolynomials:
+    """The polynomials of one attempt at a proof: methods in order, once each.
 
-    a: Vector
-    b: Vector
-    failed: int
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class WitnessPolynomials:
-    """The coefficients of one satisfied assignment.  No repr shows them."""
-
-    domain: Domain
-    a_w: Vector  # sum over private j of w_j a_j
-    a: Vector  # a_w + x_A
-    b: Vector  # sum over private j of w_j b_j
-    s: Vector  # a^2 modulo X^N - 7^N
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class MaskedPolynomials:
-    """Those of one attempt at a proof, which alone uses them.  No repr shows them."""
-
-    domain: Domain
-    masks: tuple[int, int]
-    q: Words  # (N + 3, 4) canonical
-    a_w: Vector
-    p: tuple[Vector, Vector, list[int]]  # coefficients from 0, from N, from 2 N on
-
-
-def evaluate_rows(domain: Domain, square: SquareR1CS, assignment: Words) -> Rows:
-    """In: assignment (n_wires, 4) Montgomery; a system that has been checked: every wire exists, and the domain has room."""
-    matrices = [(matrix.start, matrix.wire, matrix.coeff) for matrix in (square.a, square.b)]
-    transforms = domain.transforms
-    return Rows(*_body("sparse", transforms).square_rows(transforms, *matrices, assignment))
-
-
-def interpolate(domain: Domain, rows: Rows, instance: Words) -> WitnessPolynomials:
-    """In: satisfied rows, which are used up; instance, the values of x_A at w^0, w^1, ..., Montgomery.  Cost: four transforms."""
-    transforms = domain.transforms
-    square = _body("polynomial", transforms).square
-    a, b = rows.a, rows.b
-    a_w = transforms.interpolate_twice(a, instance)
-    transforms.interpolate(b)
-    s = transforms.copy(a)
-    transforms.evaluate(s, coset=True)
-    square(transforms, s)
-    transforms.interpolate(s, coset=True)
-    return WitnessPolynomials(domain, a_w, a, b, s)
-
-
-def mask(witness: WitnessPolynomials, masks: tuple[int, int]) -> MaskedPolynomials:
-    """q = h + 2 a m + m^2 Z and p = b + q Z, m = s0 + s1 X.  The witness's vectors are used up: other masks take another `interpolate`."""
-    domain = witness.domain
-    n, transforms = domain.size, domain.transforms
-    body = _body("polynomial", transforms)
-    s0, s1 = masks
-    scale = pow(domain.vanishing(COSET_SHIFT), -1, R)
-    body.quotient(transforms, witness.s, witness.b, witness.a, scale, 2 * s0, 2 * s1)
-    q, low = witness.s, witness.b
-    m_squared = [s0 * s0 % R, 2 * s0 * s1 % R, s1 * s1 % R]
-    last = 2 * s1 * body.coefficient(transforms, witness.a, n - 1)
-
-    def add(parts: list[Vector], tail: list[int], i: int, x: int) -> None:
-        """x X^i is added to the polynomial whose coefficients stand in parts of n, and in the tail."""
-        part, j = divmod(i, n)
-        if part < len(parts):
-            body.set_coefficient(transforms, parts[part], j, (body.coefficient(transforms, parts[part], j) + x) % R)
-        else:
-            i -= n * len(parts)
-            tail[i] = (tail[i] + x) % R
-
-    q_tail = [0] * 3
-    for i, x in [*enumerate(-c for c in m_squared), *((n + i, c) for i, c in enumerate(m_squared)), (n, last)]:
-        add([q], q_tail, i, x)
-    scalars = np.empty((n + 3, _WORDS), np.uint64)
-    body.canonical(transforms, scalars[:n], q)
-    scalars[n:] = limbs_from_ints(q_tail, _WORDS)
-    # low is b - (h + 2 a m) modulo X^N; the rest of - q, then X^N q, which begins with q itself
-    parts, tail = [low, q], [0] * 3
-    for i, c in enumerate(m_squared):
-        add(parts, tail, i, c)
-    for i, x in enumerate(q_tail):
-        add(parts, tail, n + i, -x)
-        add(parts, tail, 2 * n + i, x)
-    return MaskedPolynomials(domain, masks, scalars, witness.a_w, (low, q, tail))
-
-
-def open_at(masked: MaskedPolynomials, r: int) -> tuple[Words, int]:
-    """The coefficients of (a' - v)/(X - r), N + 1, and of (p - p(r))/(X - r), 2 N + 2, canonical, in one array; and v = a'(r).
-
-    a' = a_w + m X^N - m: what is divided is a_w with the carry m(r); and - m is - s1 (X - r) - m(r).
+    Its vectors hold the witness and masks, belong to it alone, and are overwritten as the steps go on.
     """
-    domain = masked.domain
-    n, transforms = domain.size, domain.transforms
-    divide = _body("polynomial", transforms).divide
-    s0, s1 = masked.masks
-    m_r = (s0 + s1 * r) % R
-    out = np.empty((3 * n + 3, _WORDS), np.uint64)
-    a_part, p_part = out[: n + 1], out[n + 1 :]
-    a_part[n:] = limbs_from_ints([s1], _WORDS)
-    v = (divide(transforms, a_part[:n], masked.a_w, r, m_r) - m_r) % R
-    a_part[:1] = limbs_from_ints([(ints_from_limbs(a_part[:1])[0] - s1) % R], _WORDS)
-    low, high, tail = masked.p
-    first = (tail[1] + tail[2] * r) % R
-    p_part[2 * n :] = limbs_from_ints([first, tail[2]], _WORDS)
-    carry = divide(transforms, p_part[n : 2 * n], high, r, (tail[0] + first * r) % R)
-    divide(transforms, p_part[:n], low, r, carry)
-    return out, v
+
+    def __init__(self, domain: Domain, n_private: int) -> None:
+        n, self._domain, self._transforms = domain.size, domain, domain.transforms
+        vectors = [self._transforms.shape] * 4
+        memory: list[Words] = arrays(*vectors, (n_private + n + 5, FR_WORDS), (3 * n + 3, FR_WORDS))
+        self._a, self._b, self._a_w, self._s, self._t, self._u = memory
+        self._n_private = n_private
+        self._masks = (0, 0)
+        self._tail: list[int] = []
+
+    def rows(self, square: SquareR1CS, assignment: Words) -> int:
+        """The first row that does not hold, or -1.
+
+        In: assignment (n_wires, 4) Montgomery; a system that was checked: every wire exists, and the domain has room.
+        """
+        matrices = [(matrix.start, matrix.wire, matrix.coeff) for matrix in (square.a, square.b)]
+        square_rows = _body("sparse", self._transforms).square_rows
+        failed: int = square_rows(self._transforms, self._a, self._b, *matrices, assignment)
+        return failed
+
+    def commit(self, assignment: Words, masks: tuple[int, int]) -> Words:
+        """w | q | m, canonical: what T is the sum of.  In: the assignment whose rows hold."""
+        instance = len(assignment) - self._n_private
+        fr_from_mont_many(self._t[: self._n_private], assignment[instance:])
+        self._interpolate(assignment[:instance])
+        self._masks = masks
+        self._mask()
+        self._t[-2:] = limbs_from_ints(masks, FR_WORDS)
+        return self._t
+
+    def open(self, r: int) -> tuple[Words, int]:
+        """(a' - v)/(X - r), N + 1 coefficients, and (p - p(r))/(X - r), 2 N + 2, canonical: what U is the sum of.  And v = a'(r).
+
+        a' = a_w + m X^N - m: what is divided is a_w with the carry m(r); and - m is - s1 (X - r) - m(r).
+        """
+        n, transforms = self._domain.size, self._transforms
+        divide = _body("polynomial", transforms).divide
+        s0, s1 = self._masks
+        m_r = (s0 + s1 * r) % R
+        a_part, p_part = self._u[: n + 1], self._u[n + 1 :]
+        a_part[n:] = limbs_from_ints([s1], FR_WORDS)
+        v = (divide(transforms, a_part[:n], self._a_w, r, m_r) - m_r) % R
+        a_part[:1] = limbs_from_ints([(ints_from_limbs(a_part[:1])[0] - s1) % R], FR_WORDS)
+        t0, t1, t2 = self._tail
+        first = (t1 + t2 * r) % R
+        p_part[2 * n :] = limbs_from_ints([first, t2], FR_WORDS)
+        carry = divide(transforms, p_part[n : 2 * n], self._s, r, (t0 + first * r) % R)
+        divide(transforms, p_part[:n], self._b, r, carry)
+        return self._u, v
+
+    def _interpolate(self, instance: Words) -> None:
+        """a, a_w, b and s from the values of a and b.  Cost: four transforms."""
+        transforms = self._transforms
+        transforms.interpolate_twice(self._a, self._a_w, instance)
+        transforms.interpolate(self._b)
+        self._s[:] = self._a
+        transforms.evaluate(self._s, coset=True)
+        _body("polynomial", transforms).square(transforms, self._s)
+        transforms.interpolate(self._s, coset=True)
+
+    def _mask(self) -> None:
+        """q = h + 2 a m + m^2 Z and p = b + q Z: q to t; p in b, from X^N on in s, and the tail, from X^2N on."""
+        n, transforms = self._domain.size, self._transforms
+        body = _body("polynomial", transforms)
+        s0, s1 = self._masks
+        scale = pow(self._domain.vanishing(COSET_SHIFT), -1, R)
+        body.quotient(transforms, self._s, self._b, self._a, scale, 2 * s0, 2 * s1)
+        low, q = self._b, self._s
+
+        def add(parts: list[Vector], tail: list[int], i: int, x: int) -> None:
+            """x X^i is added to the polynomial whose coefficients stand in parts of n, and in the tail."""
+            part, j = divmod(i, n)
+            if part < len(parts):
+                old = body.coefficient(transforms, parts[part], j)
+                body.set_coefficient(transforms, parts[part], j, (old + x) % R)
+            else:
+                i -= n * len(parts)
+                tail[i] = (tail[i] + x) % R
+
+        m_squared, q_tail, self._tail = [s0 * s0, 2 * s0 * s1, s1 * s1], [0] * 3, [0] * 3
+        add([q], q_tail, n, 2 * s1 * body.coefficient(transforms, self._a, n - 1))
+        for i, c in enumerate(m_squared):
+            add([q], q_tail, i, -c)
+            add([q], q_tail, n + i, c)
+        scalars = self._t[self._n_private : -2]
+        body.canonical(transforms, scalars[:n], q)
+        scalars[n:] = limbs_from_ints(q_tail, FR_WORDS)
+        # low is b - (h + 2 a m) modulo X^N; then the rest of - q; and X^N q begins with q itself
+        for i, c in enumerate(m_squared):
+            add([low, q], self._tail, i, c)
+        for i, x in enumerate(q_tail):
+            add([low, q], self._tail, n + i, -x)
+            add([low, q], self._tail, 2 * n + i, x)
 
 
 def _body(name: str, transforms: Any) -> Any:

@@ -102,20 +102,22 @@ def satisfied(lengths: list[int], seed: int) -> tuple[list[dict[int, int]], list
 
 
 @pytest.mark.usefixtures("body")
-@pytest.mark.parametrize(("n", "lengths"), [(24, [1, 2, 7, 8, 9, 16, 17, 0, 3, 40, 64]), (8, [5] * 8), (11, [600, 1]), (8, [3000])])
+@pytest.mark.parametrize(
+    ("n", "lengths"), [(24, [1, 2, 7, 8, 9, 16, 17, 0, 3, 40, 64]), (8, [5] * 8), (11, [600, 1]), (8, [3000])]
+)
 def test_rows_are_the_products_and_failing_ones_are_found(n: int, lengths: list[int]) -> None:
     domain = Domain(n)
     a, b, z, values = satisfied(lengths, n)
     transforms, square_rows = domain.transforms, kernels("sparse", domain).square_rows
-    a_values, b_values, failed = square_rows(transforms, matrix(a), matrix(b), fr_from_ints(z))
-    assert failed == -1
+    a_values, b_values = np.empty((2, *transforms.shape), np.uint64)
+    assert square_rows(transforms, a_values, b_values, matrix(a), matrix(b), fr_from_ints(z)) == -1
     beyond = [0] * (n - len(values))
     assert fr_to_ints(transforms.write_values(a_values)) == values + beyond
     assert fr_to_ints(transforms.write_values(b_values)) == [v * v % R for v in values] + beyond
     first = len(z) - len(lengths)
     for i in range(len(lengths)):
         wrong = [*z[: first + i], *((x + 1) % R for x in z[first + i :])]
-        assert square_rows(transforms, matrix(a), matrix(b), fr_from_ints(wrong))[2] == i
+        assert square_rows(transforms, a_values, b_values, matrix(a), matrix(b), fr_from_ints(wrong)) == i
 
 
 def test_rows_too_long_for_lanes_take_the_other_body(vector: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,6 +128,6 @@ def test_rows_too_long_for_lanes_take_the_other_body(vector: None, monkeypatch: 
     monkeypatch.setattr(sparse_lanes, "MAX_ENTRIES", 29)
     with cpu.use("vector"):
         transforms = Domain(8).transforms
-        a_values, _, failed = sparse_lanes.square_rows(transforms, matrix(a), matrix(b), fr_from_ints(z))
-        assert failed == -1
+        a_values, b_values = np.empty((2, *transforms.shape), np.uint64)
+        assert sparse_lanes.square_rows(transforms, a_values, b_values, matrix(a), matrix(b), fr_from_ints(z)) == -1
         assert fr_to_ints(transforms.write_values(a_values)) == [*values, *[0] * 5]
