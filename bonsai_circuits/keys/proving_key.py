@@ -17,6 +17,7 @@ proof or check, which copies them into the form of the sums: what is not as writ
 """
 
 import os
+from collections.abc import Iterator
 from dataclasses import InitVar, dataclass, field, replace
 from pathlib import Path
 from threading import Lock
@@ -189,19 +190,29 @@ class ProvingKey:
         loaded = self._loaded
         with loaded.lock:
             if loaded.points is None:
-                if loaded.sections is not None:
-                    loaded.sections.check(*_POINTS, *(_MULTIPLES if self.multiples is not None else ()))
-                tables = [[self.t_points], [self.u_points]]
-                if self.multiples is not None:
-                    for table, words in zip(tables, (self.multiples.t, self.multiples.u), strict=True):
-                        table.extend(words)
-                points = FixedPoints(tables, self.windows, rooms=os.cpu_count() or 1)
+                lengths = [len(self.t_points), len(self.u_points)]
+                points = FixedPoints(lengths, [self._table(T), self._table(U)], self.windows, rooms=os.cpu_count() or 1)
                 self._refuse_infinity(points.absent[T], points.absent[U])
-                if loaded.sections is not None:
-                    for name in loaded.sections.table:
-                        loaded.sections.forget(name)
                 loaded.points = points
             return loaded.points
+
+    def _table(self, which: int) -> Iterator[Words]:
+        """The points and their multiples of T or U, for as long as each is read; their pages are given back."""
+        sections, more = self._loaded.sections, self.multiples
+        yield self._checked(_POINTS[which], (self.t_points, self.u_points)[which])
+        if more is not None:
+            for words in self._checked(_MULTIPLES[which], (more.t, more.u)[which]):
+                yield words
+                if sections is not None:
+                    sections.forget(_MULTIPLES[which])
+        if sections is not None:
+            sections.forget(_POINTS[which])
+
+    def _checked(self, name: str, words: Words) -> Words:
+        if (sections := self._loaded.sections) is not None:
+            sections.check(name)
+            sections.forget(name)
+        return words
 
     def check_points(self) -> None:
         """Every point lies on the curve and in the subgroup, and the file is as written.  Cost: about two 64-bit multiples a point.

@@ -13,7 +13,7 @@ r - k + sum_w 2^(c-1) 2^(cw), less 2^(c-1), with the other sign.  What is stored
 W windows hold them: r/2 < 0.91 2^254, and the offset is below (1 + 2^(1-c)) 2^(cW - 1).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from queue import LifoQueue
 from typing import NamedTuple
@@ -115,10 +115,11 @@ class FixedPoints:
     Memory: 128 bytes (portable: 96) for each of M rows a point; a room, where it is used, 5/2 g 2^(c-1) + 2^13 such rows.
     """
 
-    def __init__(self, tables: Sequence[Sequence[Array]], windows: Windows, rooms: int = 1) -> None:
-        """tables[p] has M arrays (n_p, 12), affine: 2^(sj) P for j = 0, 1, ..  They are copied, and rows of infinity left out."""
-        self.windows = windows
-        self.lengths = [len(table[0]) for table in tables]
+    def __init__(
+        self, lengths: Sequence[int], tables: Sequence[Iterable[Array]], windows: Windows, rooms: int = 1
+    ) -> None:
+        """tables[p] gives M arrays (lengths[p], 12), affine: 2^(sj) P for j = 0, 1, ..  They are copied, one after the other."""
+        self.windows, self.lengths = windows, list(lengths)
         self._body = body = adder()
         *self._firsts, end = 0, *accumulate(n * windows.multiples for n in self.lengths)
         room = buckets.slots(windows.sets, windows.bits)
