@@ -159,7 +159,10 @@ class _Operations:
         timings: dict[str, float] | None = None,
         threads: int = 1,
     ) -> bytes:
-        """128 bytes; threads: 0 for one a core.  Raises Unsatisfied with the reports of the first broken rows; CircuitMismatch: a key of another circuit."""
+        """128 bytes.  threads: of the sums, 0 for one a core.
+
+        Raises Unsatisfied with the reports of the first broken rows; CircuitMismatch: a key of another circuit.
+        """
         self._require_digest("proving key", key.circuit_digest)
         if failed := self.failures(witness, limit=_REPORTED_ROWS):
             raise Unsatisfied("witness", "\n".join(["does not satisfy the circuit", *(row.report() for row in failed)]))
@@ -349,8 +352,8 @@ class Circuit(_Operations):
 
         memory: bytes that its points and multiples may take while proofs are made, None: all that the file has.  0, no multiples, is
         best for a single proof: it ends before they are loaded.
-        Raises FileDamaged: there is none, or it is damaged (in its points: with the first proof); CircuitMismatch: it is of another circuit; KeyRefused: it is not the
-        verifying key's.
+        Raises FileDamaged: there is none, or it is damaged (in its points: with the first proof); CircuitMismatch: it is of another
+        circuit; KeyRefused: it is not the verifying key's.
         """
         if not (self.folder / PROVING_KEY).exists():
             raise FileDamaged(

@@ -21,8 +21,10 @@ from collections.abc import Iterator
 from dataclasses import InitVar, dataclass, field, replace
 from pathlib import Path
 from threading import Lock
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bonsai_verifier.curve import POINT_ERRORS, POINT_OK, one_words
 from bonsai_verifier.field import Words
@@ -31,18 +33,19 @@ from bonsai_verifier.kernels.fixed import ROW_BYTES, FixedPoints, Windows, choos
 from bonsai_verifier.kernels.g1 import G1_AFFINE_WORDS, g1_check_many
 from bonsai_verifier.wire import VerifyingKey, decode_verifying_key, encode_verifying_key
 
-from ..artifacts.sections import Sections, open_sections, write_sections
+from ..artifacts.sections import Content, Sections, open_sections, write_sections
 from ..errors import CircuitMismatch, FileDamaged, InputError, KeyRefused
 
 KIND = "proving key"
 N_MASKS = 2
+Rows: TypeAlias = NDArray[Any]  # one for each point
 T, U = 0, 1  # the sums of a proof
 # Bytes for points and multiples where nothing else is said; but four rows a point are always allowed
 MEMORY = 128 << 20
 _LEAST_ROWS = 4
 _POINTS = "t points", "u points"
 _MULTIPLES = "t multiples", "u multiples"
-_SECTIONS = "shape", "verifying key", *_POINTS
+_HEAD = "shape", "verifying key"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -99,7 +102,7 @@ class ProvingKey:
                 if words.dtype != np.uint64 or words.shape != wanted or not all(w.flags.c_contiguous for w in words):
                     raise InputError(name, f"expected {wanted} contiguous uint64, got {words.shape} {words.dtype}")
         if sections is None:
-            self._refuse_infinity(*(~points.any(axis=1) for points in (self.t_points, self.u_points)))
+            self._refuse_infinity(*((points == 0).all(axis=1) for points in (self.t_points, self.u_points)))
         alpha, one, tau = self.open_alpha[0], self.open_tau[0], self.open_tau[1]
         if not np.array_equal(one, one_words()[0]):
             raise KeyRefused("open_tau[0]", "is not the generator of G1; make the key again")
@@ -148,7 +151,7 @@ class ProvingKey:
     def _parts(self) -> dict[str, Words]:
         return self._split(self.t_points, self.u_points)
 
-    def _split(self, t: Words, u: Words) -> dict[str, Words]:
+    def _split(self, t: Rows, u: Rows) -> dict[str, Rows]:
         """Rows of T and of U by the parts of the key."""
         n, p = self.domain_size, self.n_private
         return {
@@ -159,7 +162,7 @@ class ProvingKey:
             "open_tau": u[n + 1 :],
         }
 
-    def _refuse_infinity(self, t: Words, u: Words) -> None:
+    def _refuse_infinity(self, t: Rows, u: Rows) -> None:
         """In: which points of T and U are infinity.  Raises KeyRefused."""
         for name, infinite in self._split(t, u).items():
             if name != "commit" and infinite.any():
@@ -251,23 +254,26 @@ def with_multiples(key: ProvingKey, memory: int | None = None) -> ProvingKey:
 
 
 def check_multiples(key: ProvingKey) -> None:
-    """Every stored multiple is that of its point: they are made again.  Cost: as in with_multiples.  Raises KeyRefused, naming the first."""
+    """Every stored multiple is that of its point: they are made again.  Cost: with_multiples'.  Raises KeyRefused, naming the first."""
     if (more := key.multiples) is None:
         return
     for name, points, table in zip(_MULTIPLES, (key.t_points, key.u_points), (more.t, more.u), strict=True):
         for j, (found, expected) in enumerate(zip(table, multiples(points, more.windows), strict=True)):
             if (wrong := (found != expected).any(axis=1)).any():
-                raise KeyRefused(f"{name}[{j}, {wrong.argmax()}]", "is not the multiple of its point; make the key again")
+                raise KeyRefused(
+                    f"{name}[{j}, {wrong.argmax()}]", "is not the multiple of its point; make the key again"
+                )
 
 
 def write_proving_key(path: Path, key: ProvingKey) -> bytes:
     """Writes the file whole or not at all.  Out: the digest of the file's content."""
-    shape = {"private": key.n_private}
-    contents = dict(zip(_SECTIONS, (shape, encode_verifying_key(key.verifying_key), key.t_points, key.u_points), strict=True))
+    shape: dict[str, Any] = {"private": key.n_private}
+    tables = dict(zip(_POINTS, (key.t_points, key.u_points), strict=True))
     if (more := key.multiples) is not None:
         shape |= {"window bits": more.windows.bits, "bucket sets": more.windows.sets}
-        contents |= dict(zip(_MULTIPLES, (more.t, more.u), strict=True))
-    return write_sections(path, KIND, contents)
+        tables |= dict(zip(_MULTIPLES, (more.t, more.u), strict=True))
+    head: dict[str, Content] = dict(zip(_HEAD, (shape, encode_verifying_key(key.verifying_key)), strict=True))
+    return write_sections(path, KIND, {**head, **tables})
 
 
 def read_proving_key(
@@ -281,7 +287,7 @@ def read_proving_key(
     see ProvingKey.
     """
     sections = open_sections(path, KIND, verify=False)
-    sections.check(*(name for name in _SECTIONS if name not in _POINTS))
+    sections.check(*_HEAD)
     verifying_key = decode_verifying_key(sections.data("verifying key"), allow_development=True)
     if verifying_key.circuit_digest != circuit_digest:
         found, wanted = verifying_key.circuit_digest.hex(), circuit_digest.hex()
@@ -294,32 +300,37 @@ def read_proving_key(
         raise FileDamaged(f"{path}: section shape", "the number of private wires is missing")
     t_shape, u_shape = _shapes(verifying_key.domain_size, n_private)
     t_points, u_points = sections.array("t points", "<u8", t_shape), sections.array("u points", "<u8", u_shape)
-    more, names = None, _SECTIONS
+    more, names = None, {*_HEAD, *_POINTS}
     if any(name in sections.table for name in _MULTIPLES):
-        names += _MULTIPLES
-        more = _read_multiples(path, sections, shape, t_shape, u_shape, memory)
-    if extra := set(sections.table) - set(names):
+        names |= set(_MULTIPLES)
+        more = _read_multiples(path, sections, shape, (t_shape, u_shape), memory)
+    if extra := set(sections.table) - names:
         raise FileDamaged(str(path), f"holds more than a proving key: {', '.join(sorted(extra))}")
-    key = ProvingKey(verifying_key, n_private, t_points, u_points, more, sections)
+    try:
+        key = ProvingKey(verifying_key, n_private, t_points, u_points, more, sections)
+    except KeyRefused:
+        sections.check(*sections.table)  # of a damaged file the damage is told
+        raise
     if check:
         key.check_points()
     return key
 
 
 def _read_multiples(
-    path: Path, sections: Sections, shape: dict[str, object], t_shape: tuple[int, int], u_shape: tuple[int, int], memory: int | None
+    path: Path, sections: Sections, shape: dict[str, Any], shapes: tuple[tuple[int, int], ...], memory: int | None
 ) -> Multiples | None:
     """Those of the file, or every t-th of them, so that they fit."""
     bits, sets = shape.get("window bits"), shape.get("bucket sets")
-    if not is_windows(bits, sets):
+    if bits is None or sets is None or not is_windows(bits, sets):
         raise FileDamaged(f"{path}: section shape", "the windows of the multiples are missing")
-    stored = Windows(bits, sets)  # type: ignore[arg-type]  # is_windows says that they are integers
+    stored = Windows(bits, sets)
     t, u = (
-        sections.array(name, "<u8", (stored.multiples - 1, *points)) for name, points in zip(_MULTIPLES, (t_shape, u_shape), strict=True)
+        sections.array(name, "<u8", (stored.multiples - 1, *points))
+        for name, points in zip(_MULTIPLES, shapes, strict=True)
     )
     if memory is None:
         return Multiples(stored, t, u)
-    used = stored.at_most(memory // ((t_shape[0] + u_shape[0]) * ROW_BYTES))
+    used = stored.at_most(memory // (sum(n for n, _ in shapes) * ROW_BYTES))
     if used.multiples == 1:
         return None
     step = used.sets // stored.sets

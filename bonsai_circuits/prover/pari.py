@@ -21,7 +21,7 @@ from bonsai_verifier.transcript import challenge, derive_key
 
 from ..errors import CircuitMismatch, InputError, KeyRefused, Unsatisfied, WireError
 from ..keys.domain import Domain
-from ..keys.proving_key import T, U, ProvingKey
+from ..keys.proving_key import ProvingKey, T, U
 from ..keys.setup import require_outlined
 from ..r1cs.system import SquareR1CS
 from .polynomial import ProofPolynomials

@@ -72,7 +72,9 @@ class Workspace:
         self.scratch = body.scratch()
 
 
-def plane_sums(body: Any, pool: Any, digits: Any, segments: Any, c: int, work: Workspace, sets: int | None = None) -> Any:
+def plane_sums(
+    body: Any, pool: Any, digits: Any, segments: Any, c: int, work: Workspace, sets: int | None = None
+) -> Any:
     """The planes S_0 .. S_(c-1) of each segment; or of each of `sets` sets of buckets, which segments share.
 
     In: pool of `body` with the points in place; digits (rows, n) as write_digits makes them, 0 for a point that is to be left out;

@@ -1,7 +1,7 @@
 """Sums of multiples of points known beforehand: sum k_i P_i in G1, from tables of 2^(sj) P_i.
 
-A scalar has W = ceil(255/c) signed digits of c bits.  With s = c g, digit g j + i of k stands at 2^(ci) of the point 2^(sj) P, so the digits
-of all j fall into the buckets of i: g sets of buckets in place of W, for M = ceil(W/g) rows of memory a point.
+A scalar has W = ceil(255/c) signed digits of c bits.  With s = c g, digit g j + i of k stands at 2^(ci) of the point 2^(sj) P, so the
+digits of all j fall into the buckets of i: g sets of buckets in place of W, for M = ceil(W/g) rows of memory a point.
 
     sum_n k_n P_n = sum_(i < g) 2^(ci) sum_m m B_(i,m),     B_(i,m) = the sum of +-2^(sj) P_n over the digits +-m of windows g j + i
 
@@ -127,6 +127,8 @@ class FixedPoints:
         self.absent = [np.zeros(n, np.bool_) for n in self.lengths]
         for table, first, absent in zip(tables, self._firsts, self.absent, strict=True):
             for j, points in zip(range(windows.multiples), table, strict=True):
+                if len(points) != len(absent):
+                    raise ValueError(f"{len(points)} points where there should be {len(absent)}")
                 for at in range(0, len(points), _CHUNK):
                     part = rows(points[at : at + _CHUNK], G1_AFFINE_WORDS)
                     flags = np.empty(len(part), np.bool_)
@@ -179,7 +181,10 @@ class FixedPoints:
         """The sum over these (set, (row of the pool, columns, window))."""
         w, out = self.windows, np.zeros((1, G1_AFFINE_WORDS), np.uint64)
         table = np.array(
-            [(first, part.stop - part.start, k, part.start, which) for which, (first, part, k) in sorted(share, key=_by_set)],
+            [
+                (first, part.stop - part.start, k, part.start, which)
+                for which, (first, part, k) in sorted(share, key=_by_set)
+            ],
             np.int64,
         ).reshape(-1, 5)
         work = self._idle.get()
