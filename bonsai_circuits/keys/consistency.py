@@ -33,7 +33,6 @@ def check_proving_key(key: ProvingKey, square: SquareR1CS) -> None:
     Raises KeyRefused, naming the part.  FileDamaged: a file that is not as written.
     """
     key.check_points()
-    check_multiples(key)
     vk, n = key.verifying_key, key.domain_size
     one, tau, delta = ONE_2.to_words(), vk.tau.to_words(), vk.delta.to_words()
 
@@ -59,6 +58,7 @@ def check_proving_key(key: ProvingKey, square: SquareR1CS) -> None:
         for matrix, powers in ((square.a, key.open_alpha), (square.b, key.open_tau))
     ]
     require("commit", g1_sum(key.commit, weights), delta, g1_sum(np.stack(shares), limbs_from_ints([1, 1], 4)), one)
+    check_multiples(key)
 
 
 def _weights(n: int) -> Words:

@@ -40,9 +40,9 @@ KIND = "proving key"
 N_MASKS = 2
 Rows: TypeAlias = NDArray[Any]  # one for each point
 T, U = 0, 1  # the sums of a proof
-# Bytes for points and multiples where nothing else is said; but four rows a point are always allowed
+# Bytes for points and multiples where nothing else is said; but two rows a point are always allowed
 MEMORY = 128 << 20
-_LEAST_ROWS = 4
+_LEAST_ROWS = 2
 _POINTS = "t points", "u points"
 _MULTIPLES = "t multiples", "u multiples"
 _HEAD = "shape", "verifying key"
@@ -233,7 +233,7 @@ class ProvingKey:
 
 
 def with_multiples(key: ProvingKey, memory: int | None = None) -> ProvingKey:
-    """The key with as many multiples of its points as `memory` bytes hold; None: MEMORY, or what four rows a point take if that is more.
+    """The key with as many multiples of its points as `memory` bytes hold; None: MEMORY, or what two rows a point take if that is more.
 
     Cost: 255 doublings a point, fewer if there are few multiples.
     """

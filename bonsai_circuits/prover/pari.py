@@ -81,7 +81,7 @@ class _Sums:
 def _prove(
     key: ProvingKey, square: SquareR1CS, assignment: Words, context: bytes, sums: _Sums, timings: Timings | None
 ) -> bytes:
-    with _timed(timings, "key"):
+    with timed(timings, "key"):
         key.points()
     public_inputs = _octets(fr_to_canonical(assignment[1 : key.n_public + 1]))
     proof, attempt = None, 0
@@ -89,7 +89,7 @@ def _prove(
     while proof is None:
         masks = fresh_masks(attempt.to_bytes(_COUNT_BYTES, "little") + bound)
         proof, attempt = _attempt(key, square, assignment, masks, public_inputs, context, sums, timings), attempt + 1
-    with _timed(timings, "verify"):
+    with timed(timings, "verify"):
         if not _verifies(key, public_inputs, proof, context):
             raise KeyRefused(
                 "proving key", "a proof made with it does not verify, so it is not what it says; get the key again"
@@ -126,26 +126,26 @@ def _attempt(
 ) -> bytes | None:
     """Steps 1 to 6 with these masks; None if the challenge lies in H or a point is infinite: start again, output nothing."""
     domain = Domain(key.domain_size)
-    with _timed(timings, "rows"):
+    with timed(timings, "rows"):
         polynomials = ProofPolynomials(domain, key.n_private)
         failed = polynomials.rows(square, assignment)
         if failed >= 0:
             raise Unsatisfied(f"row {failed}", "the assignment does not satisfy it: <A, z>^2 is not <B, z>")
-    with _timed(timings, "transforms"):
+    with timed(timings, "transforms"):
         # 1. a'(X) = a_w(X) + m(X) Z(X), m = s0 + s1 X
         # 2. q(X) = h(X) + 2 a(X) m(X) + m(X)^2 Z(X),   p(X) = b(X) + q(X) Z(X) = (a'(X) + x_A(X))^2
         scalars = polynomials.commit(assignment, masks)
-    with _timed(timings, "T"):
+    with timed(timings, "T"):
         # 3. T = [(alpha a'(tau) + p(tau)) / delta]
         t = sums.take(T, scalars)
-    with _timed(timings, "challenge"):
+    with timed(timings, "challenge"):
         # 4. r = H(verifying-key digest, context, public inputs, T)
         r = challenge(key.verifying_key.digest, context, public_inputs, _encode(t))
         if domain.contains(r):
             return None
         # 5. v = a'(r)
         scalars, v = polynomials.open(r)
-    with _timed(timings, "U"):
+    with timed(timings, "U"):
         # 6. U = [ (alpha (a'(X) - v) + (p(X) - p(r))) / (X - r) at X = tau ]
         u = sums.take(U, scalars)
     if not t.any() or not u.any():
@@ -190,7 +190,7 @@ def _require_fitting(key: ProvingKey, square: SquareR1CS, assignment: Words, con
 
 
 @contextmanager
-def _timed(timings: Timings | None, name: str) -> Iterator[None]:
+def timed(timings: Timings | None, name: str) -> Iterator[None]:
     """Adds the seconds of the block to timings[name]."""
     start = time.perf_counter()
     yield

@@ -102,10 +102,8 @@ def test_windows_are_those_of_least_cost_that_fit(lengths: list[int], memory: in
 
 
 def test_more_memory_is_never_slower() -> None:
-    def cost(w: Windows) -> int:
-        return 97_000 * w.count + 4 * (w.sets << (w.bits - 1))
-
-    costs = [cost(choose_windows([38_500, 58_500], mib << 20)) for mib in (0, 16, 32, 64, 128, 256, 512)]
+    lengths = [38_500, 58_500]
+    costs = [fixed.cost_of(choose_windows(lengths, mib << 20), lengths) for mib in (0, 16, 32, 64, 128, 256, 512)]
     assert costs == sorted(costs, reverse=True)
     assert costs[0] > 1.2 * costs[-1]
 
