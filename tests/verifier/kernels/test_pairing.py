@@ -89,7 +89,7 @@ def test_the_lines_are_those_of_a_double_and_add_ladder() -> None:
     for doubles in portable.DOUBLES:
         multiple = 2 * multiple if doubles else multiple + 1
     assert multiple == -Z
-    assert portable.N_LINES == len(portable.DOUBLES)
+    assert len(portable.DOUBLES) == portable.N_LINES
 
 
 # Values ------------------------------------------------------------------------------------------------------------------------

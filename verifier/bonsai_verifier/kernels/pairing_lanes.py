@@ -53,9 +53,9 @@ def multiply_2(m, f, x, y):
     zeros = [m.zero] * (2 * _N)
     (x0, x1, both_x), (y0, y1, both_y) = ([digits(m, part) for part in (*z, plus(m, *z))] for z in (x, y))
     low, high, mixed = (together(add_product(m, zeros, *z))[0] for z in ((x0, y0), (x1, y1), (both_x, both_y)))
-    c0 = minus(m, low, high)
-    c0 = [*c0[:_N], *plus(m, c0[_N:], multiple(m, f, 1))]  # so that it is not negative
-    return together(reduce(m, f, c0), reduce(m, f, minus(m, mixed, plus(m, low, high))))
+    columns = minus(m, low, high), minus(m, mixed, plus(m, low, high))
+    raised = ([*t[:_N], *plus(m, t[_N:], multiple(m, f, 1))] for t in columns)  # by R p, so that nothing is negative
+    return together(*(reduce(m, f, t) for t in raised))
 
 
 def _read(m, a):
