@@ -1,6 +1,5 @@
 """Batched affine additions against py_ecc, in both bodies: every pair that an attacker can make, in every place of a batch."""
 
-from collections.abc import Iterator
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -21,8 +20,8 @@ pytestmark = pytest.mark.usefixtures("body")
 
 
 @pytest.fixture
-def adder(body: str) -> Iterator[ModuleType]:
-    yield msm._adder()
+def adder(body: str) -> ModuleType:
+    return msm._adder()
 
 
 def test_each_body_is_the_module_of_its_name(body: str) -> None:

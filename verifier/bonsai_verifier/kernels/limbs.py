@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from .intrinsics import I64, formula, operation, predicate
@@ -124,6 +125,20 @@ def store_word(typingctx: Any, address: Any, word: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(types.int64, types.uint64), codegen
+
+
+@intrinsic
+def prefetch(typingctx: Any, address: Any) -> Any:
+    """Asks for the cache line at `address`, to read it soon.  Any address will do."""
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+        byte, i32 = ir.IntType(8).as_pointer(), ir.IntType(32)
+        f_type = ir.FunctionType(ir.VoidType(), [byte, i32, i32, i32])
+        f = cgutils.get_or_insert_function(builder.module, f_type, "llvm.prefetch.p0")
+        builder.call(f, [builder.inttoptr(args[0], byte), i32(0), i32(3), i32(1)])  # to read, into every cache, data
+        return context.get_dummy_value()
+
+    return types.void(types.int64), codegen
 
 
 # IR on limbs -----------------------------------------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ def chosen(m: Machine, x: Limbs, lanes: list[int], other: Limbs | None = None) -
 
 
 def combined(m: Machine, k: int, plus: list[Limbs], minus: list[Limbs]) -> Limbs:
-    """The sum of `plus` less that of `minus`, plus k p in the lanes that are used.  In: loose.  Out: normalised, if the value is in [0, R)."""
+    """The sum of `plus` less that of `minus`, plus k p in the lanes that are used.  In: loose, the result in [0, R).  Out: normalised."""
     out = []
     for i, limb in enumerate(FP_LANES.limbs(k * FP_LANES.modulus)):
         total = m.consts([limb] * _USED + [0] * (LANES - _USED))
