@@ -267,20 +267,50 @@ def field_operations(name: str, modulus: int, n: int) -> FieldOperations:
     )
 
 
-def power(name: str, field: FieldOperations, exponent: int) -> Any:
-    """An intrinsic f(d, a) = a^exponent, exponent >= 1: a squaring a bit, a multiplication a bit that is set."""
+def power(name: str, field: Any, exponent: int, runs: tuple[int, ...] = ()) -> Any:
+    """An intrinsic f(d, a) = a^exponent, exponent >= 1: a squaring a bit, a multiplication a run of ones.
+
+    A run is one bit long, or of a length of `runs`, each twice the one before, which costs a multiplication to prepare.
+    In: the intrinsics mul, sqr and copy of `field`, whose elements have n words, and sqr_times(d, k) if there is one.
+    """
     n, mul, sqr, copy = field.n, field.mul, field.sqr, field.copy
+    sqr_times = getattr(field, "sqr_times", None)
+    steps = _steps(f"{exponent:b}", runs)
 
     def write(d: Any, a: Any) -> None:
-        base = stack(n)
-        copy(base, a)
-        copy(d, a)
-        for bit in f"{exponent:b}"[1:]:
-            sqr(d, d)
-            if bit == "1":
-                mul(d, d, base)
+        kept = {1: stack(n)}
+        copy(kept[1], a)
+        for what, k in steps:
+            if what == "start":
+                copy(d, kept[k])
+            elif what == "square" and sqr_times is not None:
+                sqr_times(d, k)
+            elif what == "square":
+                for _ in range(k):
+                    sqr(d, d)
+            elif what == "times":
+                mul(d, d, kept[k])
+            else:
+                kept[k] = stack(n)
+                copy(kept[k], d)
 
     return formula(write, name)
+
+
+def _steps(bits: str, runs: tuple[int, ...]) -> list[tuple[str, int]]:
+    """What `power` does on its destination: start from a run, square k times, multiply by a run, keep it as one."""
+    steps, lengths = [], [1]
+    for length in runs:
+        steps += [("start", length // 2), ("square", length // 2), ("times", length // 2), ("keep", length)]
+        lengths.append(length)
+    squarings, started = 0, False
+    while bits:
+        length = max((k for k in lengths if bits.startswith("1" * k)), default=0)
+        bits, squarings = bits[length or 1 :], squarings + (length or 1)
+        if length:
+            steps += [("square", squarings), ("times", length)] if started else [("start", length)]
+            squarings, started = 0, True
+    return [*steps, ("square", squarings)] if squarings else steps
 
 
 def constant(name: str, value: int, n: int) -> Any:
