@@ -306,7 +306,7 @@ def _coefficients(m: Machine, f: LaneField, values: list[tuple[int, int]]) -> Li
 # Operations ------------------------------------------------------------------------------------------------------------------
 #
 # A product and a square are formulas of small functions that they share, and loops over blocks: written in one piece they are 50 KiB of
-# code, more than an instruction cache holds, and a loop over both takes half as long again.
+# code, more than an instruction cache holds, and a loop over both takes a tenth to a half longer.
 
 
 def _read(m, a):
