@@ -191,7 +191,8 @@ def _added(points: list[Words]) -> Words:
 def holds(vk: VerifyingKey, c: Claims, weights: Words) -> bool:
     """The equation of sum weights_i proof_i, whose points lie in G1.  In: weights (n, 4) below 2^128.
 
-    Cost: three sums of n multiples, three pairings.  One claim with a weight other than 0: exact.  More with random weights of 128 bits: wrong with probability 2^-128.
+    Cost: three sums of n multiples, three pairings.
+    One claim with a weight other than 0: exact.  More with random weights of 128 bits: wrong with probability 2^-128.
     """
     return product_is_one(sums(vk, c, weights, in_g1=True).pairs(vk))
 
