@@ -34,7 +34,7 @@ from .limbs import row, stack
 
 ROW_WORDS = 2 * FP_WORDS
 BATCH = 1024  # pairs to one inversion
-ROUND_COST = 100  # a round's inversion and calls, in additions
+ROUND_COST = 25  # a round's inversion and calls, in additions
 SPARE_COLUMNS = 0  # of pairs, beyond the last pair, and
 SPARE_ROWS = 0  # at the end of a pool: what add_pairs takes for itself
 _Y = FP_BYTES

@@ -206,7 +206,10 @@ def msm_window(lengths: Sequence[Array], round_cost: int) -> int:
 
 @kernel
 def _count_additions(out, lengths):
-    """Row c of out = additions and windows for windows of c bits: a window adds the scalars that reach it, and each bucket again."""
+    """Row c of out = additions and windows for windows of c bits.
+
+    A window adds the scalars that reach it until one bucket is left; before that, half of the buckets that are left at each plane.
+    """
     most = _SCALAR_BITS
     reaching = np.empty(most + 2, np.int64)
     out[:] = 0
@@ -218,7 +221,9 @@ def _count_additions(out, lengths):
             w = 0
             while w == 0 or reaching[min(w * c, most + 1)] > 0:
                 members = reaching[max(w * c, 1)] if w * c <= most else 0
-                out[c, 0] += members + min(members, 1 << (c - 1))
+                out[c, 0] += members
+                for b in range(c - 1):
+                    out[c, 0] += min(members, 1 << (c - 1 - b)) >> 1
                 out[c, 1] += 1
                 w += 1
 

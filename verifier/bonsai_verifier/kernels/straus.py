@@ -27,7 +27,7 @@ from .g1 import (
 from .intrinsics import operation
 from .limbs import WORD_BITS, row, stack
 
-MOST = 16  # points for which sum_few is the faster way
+MOST = 14  # points for which sum_few is the faster way
 _WIDTH = 5  # bits of a window
 ODD = 1 << (_WIDTH - 2)  # of P, 3 P, .. 15 P
 SCALAR_BITS = WORD_BITS * FR_WORDS
