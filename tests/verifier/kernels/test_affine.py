@@ -47,9 +47,7 @@ def sum_words(i: int, j: int, opposite: int) -> tuple[bool, bytes]:
     return total[2].n == 0, affine([total]).tobytes()
 
 
-def run_pairs(
-    adder: ModuleType, pairs: list[tuple[int, int, int]], in_place: int, scratch: Any = None
-) -> tuple[Words, Words]:
+def run_pairs(adder: ModuleType, pairs: list[tuple[int, int, int]], in_place: int, scratch: Any = None) -> tuple[Words, Words]:
     """Each pair (i, j, opposite) on copies of its own points -> sums as words, with the sign of D; and what is reported infinite.
 
     in_place: 0 a fresh row, 1 over the first, 2 over the second point.

@@ -9,17 +9,7 @@ from bonsai_verifier.kernels import affine_lanes, lanes
 from bonsai_verifier.kernels.fp_lanes import FP_LANES as F
 from bonsai_verifier.kernels.lanes import LANES, LIMB_MASK, together
 from tests.verifier.kernels.machines import IntegerMachine, IntervalMachine
-from tests.verifier.kernels.test_lane_bounds import (
-    WEAK,
-    is_weak,
-    limbs_below,
-    normal,
-    normalised,
-    number,
-    samples,
-    weak,
-    within,
-)
+from tests.verifier.kernels.test_lane_bounds import WEAK, is_weak, limbs_below, normal, normalised, number, samples, weak, within
 
 P = F.modulus
 R_INVERSE = pow(F.radix, -1, P)
@@ -47,8 +37,8 @@ def test_values_stay_where_weakening_takes_them() -> None:
     """`weaken` takes [-3.9 p, 3.9 p]; a product leaves at most 1.25 p and what its operands make."""
     most = Fraction(39, 10)
     left = Fraction(5, 4) + Fraction(1, 1000)
-    assert most > 2 * WEAK  # abscissa: -x_A - x_B
-    assert most > 2 * WEAK + 2 * WEAK - 2  # and where d became 2 y_A
+    assert 2 * WEAK < most  # abscissa: -x_A - x_B
+    assert 2 * WEAK + 2 * WEAK - 2 < most  # and where d became 2 y_A
     assert max(left, WEAK) < most  # ordinate
     assert max(2 * left, 2 * WEAK) < most  # the ordinate of a doubling, twice
     assert (WEAK + 1) / 2 < WEAK  # halved
@@ -111,6 +101,4 @@ def test_unequal_abscissas_may_share_a_limb_but_not_all() -> None:
     for xs, ys in zip(samples(F, int(WEAK * P), 30), samples(F, int(WEAK * P), 31), strict=True):
         d = [x - y + 2 * P for x, y in zip(xs, ys, strict=True)]
         assert max(map(max, normal(F, d))) <= LIMB_MASK
-        assert affine_lanes.equal_abscissas(m, normal(F, d), F.n) == [
-            (x - y) % P == 0 for x, y in zip(xs, ys, strict=True)
-        ]
+        assert affine_lanes.equal_abscissas(m, normal(F, d), F.n) == [(x - y) % P == 0 for x, y in zip(xs, ys, strict=True)]

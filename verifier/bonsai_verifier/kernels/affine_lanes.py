@@ -33,6 +33,7 @@ from .lanes import (
     Machine,
     Writer,
     carry,
+    constant,
     difference,
     enter,
     is_zero,
@@ -76,9 +77,7 @@ _D, _T, _STEP_BYTES = FP_BLOCK, 2 * FP_BLOCK, 3 * FP_BLOCK
 _PRODUCT = (_STEPS + 2) * _STEP_BYTES
 _SLOPES, _OTHER_SLOPES = _PRODUCT + FP_BLOCK, _PRODUCT + 3 * FP_BLOCK  # y_B - y_A and y_A of this step and the next
 _LAST = _PRODUCT + 5 * FP_BLOCK  # s (x_A - x) - y_A of the step before
-_CASES = (
-    _PRODUCT + 6 * FP_BLOCK
-)  # bits: which pairs may have one x; when mended, doublings and from _OPPOSITE on opposite points
+_CASES = _PRODUCT + 6 * FP_BLOCK  # bits: which pairs may have one x; when mended, doublings and from _OPPOSITE on opposite points
 _SCRATCH_WORDS = _CASES // WORD_BYTES + _STEPS + 2
 _OPPOSITE = LANES
 _I1, _I32 = ir.IntType(1), ir.IntType(32)
@@ -427,9 +426,7 @@ def add_pairs(pool, pairs, infinite, n, scratch):
             at = i * _STEP_NAMES
             next_a, next_b = (a + at - _STEP_NAMES, b + at - _STEP_NAMES) if i else (idle_a, idle_b)
             ahead = -_AHEAD if at > _AHEAD else 0
-            _back(
-                rows, next_a, next_b, ahead, d + at, d_last, steps + i * _STEP_BYTES, total, slopes, next_slopes, last
-            )
+            _back(rows, next_a, next_b, ahead, d + at, d_last, steps + i * _STEP_BYTES, total, slopes, next_slopes, last)
             slopes, next_slopes, d_last = next_slopes, slopes, d + at
         _end(rows, d_last, last)
         if mended:

@@ -274,7 +274,6 @@ def _shift(out, scalars, offset):
 
 # One base --------------------------------------------------------------------------------------------------------------------
 
-
 def g1_fixed_base_many(base: Array, scalars: Array) -> Array:
     """k_i P for one P, from a table of the multiples j 2^(cw) P.
 
