@@ -41,7 +41,11 @@ DOCS = ROOT / "docs"
 # line number of a file of the toolkit for any number.  A line that ends in `# exit code 1` is to fail that way.  A line `make`
 # stands for what `make` leaves in compiled/.
 
-RUNNABLE = [page for page in (ROOT / "README.md", DOCS / "tutorial.md", DOCS / "tools.md") if page.is_file()]
+RUNNABLE = [
+    page
+    for page in (ROOT / "README.md", DOCS / "tutorial.md", DOCS / "tools.md", DOCS / "verifier.md")
+    if page.is_file()
+]
 MADE_BY_MAKE = ("bonsai compile send --no-circom", "bonsai setup send")
 
 _COMMAND = re.compile(r"\s*(?:\$ )?(?:\.venv/bin/)?(bonsai .*)")
