@@ -4,6 +4,7 @@ Arrays: (n, 12) and (n, 24) uint64, affine, Montgomery form; infinity is the row
 Arrays of another shape or type raise TypeError or ValueError.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
@@ -15,12 +16,13 @@ from .field import Octets, Words, fp_from_ints, fp_to_ints
 from .kernels import encoding as _encoding
 from .kernels import g1 as _g1
 from .kernels import g2 as _g2
+from .kernels import msm as _msm
 from .kernels.cpu import vector
 from .kernels.fp import FP_WORDS
 from .kernels.g1 import G1_AFFINE_WORDS
 from .kernels.g2 import G2_AFFINE_WORDS
 from .kernels.limbs import rows
-from .kernels.msm import g1_msm as _msm
+from .kernels.msm import G1Sum, Run
 from .parameters import G1_BYTES, G1_GENERATOR, G2_BYTES, G2_GENERATOR
 
 # What a status of the kernels means, said to whoever sent the bytes
@@ -161,7 +163,24 @@ def negate_g1(points: Words) -> Words:
     return out
 
 
-def g1_sum(points: Words, scalars: Words) -> Words:
-    """sum k_i P_i as (12,).  In: points (n, 12); scalars (n, 4), plain integers, not Montgomery."""
-    out: Words = _msm(points, scalars)
+def g1_sum(points: Words, scalars: Words, *, in_g1: bool = False, run: Run = map) -> Words:
+    """sum k_i P_i as (12,).  In: points (n, 12), of G1 if in_g1; scalars (n, 4), plain integers, not Montgomery.  More: kernels/msm.py."""
+    out: Words = _msm.g1_msm(points, scalars, in_g1=in_g1, run=run)
     return out
+
+
+def g1_sums(
+    points: Sequence[Words],
+    scalars: Sequence[Words],
+    sums: Sequence[tuple[int, int]],
+    *,
+    planes: bool = False,
+    in_g1: bool = False,
+    run: Run = map,
+) -> list[G1Sum]:
+    """The sums of scalars[s]_i points[p]_i for the pairs (p, s) of `sums`, in one go, and with `planes` their bit planes.
+
+    If the scalars are random below 2^128 and the planes lie in G1 (in_g1_many), so does each point that they meet, but for
+    probability 2^-128 a sum (docs/protocol.md, 11).  run(f, jobs) is map or that of a thread pool.  More: kernels/msm.py.
+    """
+    return _msm.g1_sums(points, scalars, sums, planes=planes, in_g1=in_g1, run=run)

@@ -1,6 +1,5 @@
 """Batched affine additions against py_ecc, in both bodies: every pair that an attacker can make, in every place of a batch."""
 
-from collections.abc import Iterator
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -21,8 +20,8 @@ pytestmark = pytest.mark.usefixtures("body")
 
 
 @pytest.fixture
-def adder(body: str) -> Iterator[ModuleType]:
-    yield msm._adder()
+def adder(body: str) -> ModuleType:
+    return msm._adder()
 
 
 def test_each_body_is_the_module_of_its_name(body: str) -> None:
@@ -47,7 +46,9 @@ def sum_words(i: int, j: int, opposite: int) -> tuple[bool, bytes]:
     return total[2].n == 0, affine([total]).tobytes()
 
 
-def run_pairs(adder: ModuleType, pairs: list[tuple[int, int, int]], in_place: int, scratch: Any = None) -> tuple[Words, Words]:
+def run_pairs(
+    adder: ModuleType, pairs: list[tuple[int, int, int]], in_place: int, scratch: Any = None
+) -> tuple[Words, Words]:
     """Each pair (i, j, opposite) on copies of its own points -> sums as words, with the sign of D; and what is reported infinite.
 
     in_place: 0 a fresh row, 1 over the first, 2 over the second point.

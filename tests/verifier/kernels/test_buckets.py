@@ -55,7 +55,9 @@ class Integers:
             out[i, 0] = value % 2**64
 
 
-def planes_of(values: list[int], digits: list[list[int]], segments: list[tuple[int, int, int]], c: int) -> tuple[Any, Integers]:
+def planes_of(
+    values: list[int], digits: list[list[int]], segments: list[tuple[int, int, int]], c: int
+) -> tuple[Any, Integers]:
     """What plane_sums makes of integers; digits by rows, not negated."""
     body = Integers(values, buckets.slots(len(segments), c))
     work = buckets.Workspace(body, len(segments), c, len(values))
@@ -119,7 +121,9 @@ def test_slots_suffice_with_every_bucket_taken() -> None:
 def test_digits_equal_their_definition(scalars: list[int], c: int) -> None:
     bits = max((k.bit_length() for k in scalars), default=0)
     n_windows = msm._n_windows(bits, c)
-    digits, first = msm._digits([limbs_from_ints(scalars, 4)], [n_windows], c, [(0, 0)], [np.zeros(len(scalars), np.bool_)])
+    digits, first = msm._digits(
+        [limbs_from_ints(scalars, 4)], [n_windows], c, [(0, 0)], [np.zeros(len(scalars), np.bool_)]
+    )
     assert first == [0]
     assert digits.shape == (n_windows, len(scalars))
     for k, column in zip(scalars, digits.T, strict=True):

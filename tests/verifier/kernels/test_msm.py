@@ -100,7 +100,7 @@ def test_every_window_gives_the_same_sum(monkeypatch: pytest.MonkeyPatch) -> Non
     sums = set()
     monkeypatch.setattr(msm._chains(), "MOST", 0)
     for c in range(2, 17):
-        monkeypatch.setattr(msm, "msm_window", lambda lengths, round_cost, c=c: c)
+        monkeypatch.setattr(msm, "msm_window", lambda lengths, round_cost, widest, c=c: c)
         sums.add(encode(msm.g1_msm(points, scalars)))
     assert len(sums) == 1
 
@@ -133,9 +133,10 @@ def lengths(n: int, bits: int) -> Words:
 
 
 def test_windows_grow_with_the_number_of_points() -> None:
-    windows = [msm.msm_window([lengths(1 << k, 255)], 100) for k in range(22)]
+    windows = [msm.msm_window([lengths(1 << k, 255)], 100, 16) for k in range(22)]
     assert windows == sorted(windows)
-    assert 2 <= windows[0] < windows[-1] <= 16
+    assert 2 <= windows[0] < windows[-1] == 16
+    assert msm.msm_window([lengths(1 << 21, 255)], 100, 14) == 14
     tables = [msm.fixed_base_window(1 << k, 255) for k in range(22)]
     assert tables == sorted(tables)
     assert tables[0] < tables[-1]
@@ -144,8 +145,8 @@ def test_windows_grow_with_the_number_of_points() -> None:
 def test_windows_are_chosen_for_the_scalars_that_reach_them() -> None:
     """A prover's sum: scalars of 0 and 1 beside a few of full size."""
     mixed = lengths(1 << 18, 1) + lengths(1 << 18, 0) + lengths(1 << 10, 255)
-    assert msm.msm_window([mixed], 100) <= msm.msm_window([lengths(1 << 10, 255)], 100) + 2
-    assert msm.msm_window([mixed], 100) < msm.msm_window([lengths(1 << 18, 255)], 100)
+    assert msm.msm_window([mixed], 100, 16) <= msm.msm_window([lengths(1 << 10, 255)], 100, 16) + 2
+    assert msm.msm_window([mixed], 100, 16) < msm.msm_window([lengths(1 << 18, 255)], 100, 16)
 
 
 def test_additions_are_counted_window_by_window() -> None:
@@ -277,7 +278,12 @@ def test_many_equal_points_cost_no_more_pairs(monkeypatch: pytest.MonkeyPatch) -
     add_pairs = adder.add_pairs
     monkeypatch.setattr(adder, "add_pairs", count)
     spent = []
-    for points in (distinct, np.repeat(distinct[:1], n, axis=0), affine([G1, neg(G1)] * (n // 2)), affine([on_curve(0)] * n)):
+    for points in (
+        distinct,
+        np.repeat(distinct[:1], n, axis=0),
+        affine([G1, neg(G1)] * (n // 2)),
+        affine([on_curve(0)] * n),
+    ):
         pairs.clear()
         msm.g1_msm(points, scalars)
         spent.append((sum(pairs), len(pairs)))
@@ -296,7 +302,9 @@ def test_a_component_outside_the_subgroup_shows_in_a_plane(torsion: Point) -> No
     """And in the sum alone it may not: a multiple of 3 of a point of order 3 is gone."""
     rng = random.Random(15)
     _, points = arkworks_points(30, rng)
-    honest = in_g1_many(msm.g1_sums([points], [limbs_from_ints([1] * 30, 4)], [(0, 0)], planes=True)[0].planes.reshape(-1, 12))
+    honest = in_g1_many(
+        msm.g1_sums([points], [limbs_from_ints([1] * 30, 4)], [(0, 0)], planes=True)[0].planes.reshape(-1, 12)
+    )
     assert honest.all()
     points[17] = affine([add(from_affine(points[17])[0], torsion)])[0]
     weights = [rng.getrandbits(128) for _ in range(30)]
@@ -317,7 +325,9 @@ def test_two_components_that_cancel_in_the_sum_show_in_planes() -> None:
     for i, t in ((3, torsion), (11, neg(torsion))):
         points[i] = affine([add(from_affine(points[i])[0], t)])[0]
     assert in_g1_many(msm.g1_msm(points, limbs_from_ints([1] * 20, 4))[None]).all()
-    (got,) = msm.g1_sums([points], [limbs_from_ints([rng.getrandbits(128) for _ in range(20)], 4)], [(0, 0)], planes=True)
+    (got,) = msm.g1_sums(
+        [points], [limbs_from_ints([rng.getrandbits(128) for _ in range(20)], 4)], [(0, 0)], planes=True
+    )
     assert not in_g1_many(got.planes.reshape(-1, 12)).all()
 
 

@@ -1,12 +1,12 @@
 """Sums of many pairs of affine points of E(Fp), one inversion a batch: the portable body.
 
-A pool is an array of points, none of them infinity, with room for sums; only its body reads its rows (here: 12 words, as in g1.py).  Pairs and
-names of points: buckets.py.  For the pair P, Q and the slope s of the line through them
+A pool is an array of points, none of them infinity, with room for sums; only its body reads its rows (here: 12 words, as in g1.py).
+Pairs and names of points: buckets.py.  For the pair P, Q and the slope s of the line through them
 
     s = (y_Q - y_P) / (x_Q - x_P),  or if P = Q  3 x_P^2 / 2 y_P,      x = s^2 - x_P - x_Q,      y = s (x_P - x) - y_P
 
-where the divisions of a batch become one inversion and three multiplications each (Montgomery's trick).  Complete on the whole curve: 2 y_P = 0
-at no point, as its order is odd, and P = -Q is reported.  Cost of a pair: 5M 1S; of a doubling 1S more.
+where the divisions of a batch become one inversion and three multiplications each (Montgomery's trick).  Complete on the whole curve:
+2 y_P = 0 at no point, as its order is odd, and P = -Q is reported.  Cost of a pair: 5M 1S; of a doubling 1S more.
 """
 
 from typing import Any
@@ -34,6 +34,7 @@ from .limbs import row, stack
 
 ROW_WORDS = 2 * FP_WORDS
 BATCH = 1024  # pairs to one inversion
+WIDEST = 16  # bits of a window at most
 ROUND_COST = 25  # a round's inversion and calls, in additions
 SPARE_COLUMNS = 0  # of pairs, beyond the last pair, and
 SPARE_ROWS = 0  # at the end of a pool: what add_pairs takes for itself

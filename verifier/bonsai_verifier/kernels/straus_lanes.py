@@ -55,7 +55,7 @@ def chosen(m: Machine, x: Limbs, lanes: list[int], other: Limbs | None = None) -
 
 
 def combined(m: Machine, k: int, plus: list[Limbs], minus: list[Limbs]) -> Limbs:
-    """The sum of `plus` less that of `minus`, plus k p in the lanes that are used.  In: loose.  Out: normalised, if the value is in [0, R)."""
+    """The sum of `plus` less that of `minus`, plus k p in the lanes that are used.  In: loose, the result in [0, R).  Out: normalised."""
     out = []
     for i, limb in enumerate(FP_LANES.limbs(k * FP_LANES.modulus)):
         total = m.consts([limb] * _USED + [0] * (LANES - _USED))
@@ -81,7 +81,9 @@ def sums_of_products(m: Machine, x: Limbs, y: Limbs, first: list[int], second: l
 
 def added(m: Machine, a: Limbs, b: Limbs) -> Writer:
     """a + b."""
-    x, y = (combined(m, 0, [chosen(m, p, [0, 1, 2, 0, 1, 0]), chosen(m, p, [_ZERO] * 3 + [1, 2, 2])], []) for p in (a, b))
+    x, y = (
+        combined(m, 0, [chosen(m, p, [0, 1, 2, 0, 1, 0]), chosen(m, p, [_ZERO] * 3 + [1, 2, 2])], []) for p in (a, b)
+    )
     r = yield from multiply(m, FP_LANES, x, y)  # xx, yy, zz, (X1 + Y1)(X2 + Y2), (Y1 + Z1)(Y2 + Z2), (X1 + Z1)(X2 + Z2)
     r3, r12 = times(m, r, 3), times(m, r, 12)
     o, z = _OTHER, _ZERO
