@@ -17,7 +17,6 @@ from .fp12 import FP12_WORDS, fp12_inv
 from .fp12_lanes import (
     LANE12_BYTES,
     MOST_SQUARINGS,
-    add_product,
     digits,
     lane12_conj,
     lane12_copy,
@@ -29,7 +28,8 @@ from .fp12_lanes import (
     lane12_mul,
     lane12_one,
     lane12_sqr_twice,
-    multiple,
+    multiple_of_p,
+    product_columns,
 )
 from .fp_lanes import FP_BLOCK, FP_LANES, fp8_enter
 from .g1 import G1_AFFINE_WORDS
@@ -52,11 +52,12 @@ _N = FP_LANES.n
 
 def multiply_2(m, f, x, y):
     """x y = (x0 y0 - x1 y1) + ((x0 + x1)(y0 + y1) - x0 y0 - x1 y1) u, in [0, 3 p]."""
-    zeros = [m.zero] * (2 * _N)
     (x0, x1, both_x), (y0, y1, both_y) = ([digits(m, part) for part in (*z, plus(m, *z))] for z in (x, y))
-    low, high, mixed = (together(add_product(m, zeros, *z))[0] for z in ((x0, y0), (x1, y1), (both_x, both_y)))
+    low, high, mixed = (product_columns(m, *z) for z in ((x0, y0), (x1, y1), (both_x, both_y)))
     columns = minus(m, low, high), minus(m, mixed, plus(m, low, high))
-    raised = ([*t[:_N], *plus(m, t[_N:], multiple(m, f, 1))] for t in columns)  # by R p, so that nothing is negative
+    raised = (
+        [*t[:_N], *plus(m, t[_N:], multiple_of_p(m, f, 1))] for t in columns
+    )  # by R p, so that nothing is negative
     return together(*(reduce(m, f, t) for t in raised))
 
 
@@ -81,8 +82,7 @@ def fp2x8_mul_fp(b, d, a, c):
     """a c for c in Fp, in [0, 2 p]."""
     m = Machine(b)
     x, y = _read(m, a), digits(m, load(m, FP_LANES, c))
-    products = [together(add_product(m, [m.zero] * (2 * _N), digits(m, part), y))[0] for part in x]
-    _write(m, d, together(*(reduce(m, FP_LANES, t) for t in products)))
+    _write(m, d, together(*(reduce(m, FP_LANES, product_columns(m, digits(m, part), y)) for part in x)))
 
 
 @operation
@@ -100,7 +100,7 @@ def _mixed(b, d, a, c, e):
         m,
         d,
         [
-            plus(m, minus(m, minus(m, x, y), z), multiple(m, FP_LANES, 6))
+            plus(m, minus(m, minus(m, x, y), z), multiple_of_p(m, FP_LANES, 6))
             for x, y, z in zip(_read(m, a), _read(m, c), _read(m, e))
         ],
     )
@@ -111,7 +111,7 @@ def _add_xi_times(b, d, a, c):
     """a + xi c, for c in [0, 8 p]."""
     m = Machine(b)
     x, (y0, y1) = _read(m, a), _read(m, c)
-    xi_y = plus(m, minus(m, y0, y1), multiple(m, FP_LANES, 8)), plus(m, y0, y1)
+    xi_y = plus(m, minus(m, y0, y1), multiple_of_p(m, FP_LANES, 8)), plus(m, y0, y1)
     _write(m, d, [plus(m, u, v) for u, v in zip(x, xi_y)])
 
 
@@ -120,7 +120,7 @@ def _xi_times(b, d, c):
     """xi c, for c in [0, 8 p]."""
     m = Machine(b)
     x, y = _read(m, c)
-    _write(m, d, [plus(m, minus(m, x, y), multiple(m, FP_LANES, 8)), plus(m, x, y)])
+    _write(m, d, [plus(m, minus(m, x, y), multiple_of_p(m, FP_LANES, 8)), plus(m, x, y)])
 
 
 @operation
