@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .curve import g1_sum, in_g1_many, negate_g1, one_words
+from .curve import g1_sum, g1_sums, in_g1_many, negate_g1, one_words
 from .field import Octets, Words
 from .kernels import cpu
 from .kernels.fr import FR_WORDS
 from .kernels.g1 import G1_AFFINE_WORDS
 from .kernels.limbs import WORD_BYTES, place, readable, rows
-from .kernels.msm import G1Sum, g1_sums
+from .kernels.msm import G1Sum
 from .pairing import product, product_is_one
 from .parameters import FR_GENERATOR, FR_MODULUS
 from .threads import Run, blocks
