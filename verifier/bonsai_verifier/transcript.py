@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .errors import InputError
 from .field import Octets, Words
 from .kernels import blake3 as kernels
-from .kernels.limbs import place, readable
+from .kernels.limbs import place, readable, rows
 from .parameters import (
     CHALLENGE_BYTES,
     CHALLENGE_CONTEXT,
@@ -106,7 +106,8 @@ def _derive_key_many(context_string: str, n: int, fields: Sequence[Octets]) -> O
         return out
     columns = [field.reshape(len(field), size) for field, (_, _, size) in zip(fields, where, strict=True)]
     material = np.concatenate([np.broadcast_to(column, (n, column.shape[1])) for column in columns], axis=1)
-    kernels.hash_each_into(out, key, material, kernels.DERIVE_KEY_MATERIAL, kernels.scratch(length))
+    messages = rows(material, length, np.uint8)  # numpy orders the sum of repeated rows as it likes
+    kernels.hash_each_into(out, key, messages, kernels.DERIVE_KEY_MATERIAL, kernels.scratch(length))
     return out
 
 

@@ -92,6 +92,15 @@ def test_derive_key_many_equals_one_by_one(n, length):
         assert found.tobytes() == derive_key("bonsai-circuits test", material.tobytes(), 64)
 
 
+@pytest.mark.parametrize("length", [0, 1, 63, 64, 65, 128, 1024, 1025])
+@pytest.mark.parametrize("n", [1, 20])
+def test_equal_messages_have_equal_hashes(n, length):
+    """One row for all: every block but the last is common, the last is not."""
+    message = np.frombuffer(pattern(length), dtype=np.uint8)
+    out = derive_key_many("c", np.broadcast_to(message, (n, length)))
+    assert out.tobytes() == reference.blake3(pattern(length), derive_key_context="c").digest(64) * n
+
+
 def test_blake3_reads_every_kind_of_buffer():
     data = pattern(3000)
     want = reference.blake3(data).digest()
