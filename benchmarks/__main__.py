@@ -6,7 +6,7 @@ import sys
 from .measure import one_core
 
 SHORT = ("send",)
-NAMES = (*SHORT, "circuits", "batch", "sums")
+NAMES = (*SHORT, "circuits", "sums", "batch")
 
 
 def main(names: list[str]) -> int:

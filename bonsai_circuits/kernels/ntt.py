@@ -65,24 +65,24 @@ class Plan(NamedTuple):
     table: np.ndarray  # (size, 4) Montgomery
 
 
-def plan(n, powers, sign):
-    """In: powers (N, 4), the w_N^i, n divides N; sign 1, or -1 for the inverse transform.  Out: for w_n = w_N^(N/n)."""
-    size = len(powers)
+def plan(powers, sign):
+    """In: powers (n, 4), the w^i, i < n; sign 1, or -1 for the inverse transform."""
+    n = len(powers)
     stages, parts, first = [], [], 0
     half = field.fr_from_ints([pow(2, -1, FR_MODULUS)])
     length = n
     for p in radices(n):
         q = length // p
         j, k = np.arange(q)[:, None], np.arange(1, p)[None, :]
-        twiddles = powers[sign * (size // length) * j * k % size].reshape(-1, FR_WORDS)
+        twiddles = powers[sign * (n // length) * j * k % n].reshape(-1, FR_WORDS)
         if p == 2:
             constants = powers[:0]
         elif p == 4:
-            constants = powers[[sign * (size // 4) % size]]
+            constants = powers[[sign * (n // 4) % n]]
         else:
             i = np.arange(1, p // 2 + 1)
-            roots = (i[:, None] * i[None, :]).reshape(-1) * sign * (size // p)
-            one, other = (field.fr_mul(powers[s * roots % size], half) for s in (1, -1))
+            roots = (i[:, None] * i[None, :]).reshape(-1) * sign * (n // p)
+            one, other = (field.fr_mul(powers[s * roots % n], half) for s in (1, -1))
             constants = np.stack([field.fr_add(one, other), field.fr_sub(one, other)], axis=1).reshape(-1, FR_WORDS)
         stages.append((p, length, first, first + len(twiddles)))
         parts += [twiddles, constants]
@@ -291,7 +291,7 @@ class Transforms:
         self.size = n
         self.order = order(n)
         self.places = np.argsort(self.order)  # where each value stands
-        self._forward, self._backward = plan(n, w, 1), plan(n, w, -1)
+        self._forward, self._backward = plan(w, 1), plan(w, -1)
         self._outer = outer_stages(self._forward.stages, FR_BYTES)
         self._inverses = np.ascontiguousarray(w[-np.arange(n) % n])
         self._shifts = powers(shift, n)

@@ -18,7 +18,16 @@ import numpy as np
 from bonsai_verifier import field
 from bonsai_verifier.kernels.cache import inlined, inner, kernel
 from bonsai_verifier.kernels.fr import FR_BYTES, FR_WORDS
-from bonsai_verifier.kernels.fr_lanes import FR_BLOCK, FR_LANES, fr8_copy, fr8_enter, fr8_leave, fr8_mul2, fr8_sub
+from bonsai_verifier.kernels.fr_lanes import (
+    FR_BLOCK,
+    FR_LANES,
+    fr8_copy,
+    fr8_enter,
+    fr8_leave,
+    fr8_mul,
+    fr8_mul2,
+    fr8_sub,
+)
 from bonsai_verifier.kernels.intrinsics import I64, operation
 from bonsai_verifier.kernels.lanes import (
     LANES,
@@ -435,6 +444,14 @@ def leave_blocks(words, x, places, between, apart):
         fr8_leave(row(words, b * between), apart * FR_BYTES, row(x, places[b]))
 
 
+@kernel
+def block_powers(out, ratio, first):
+    """Block b of out is first ratio^b, lane by lane.  In: one block each."""
+    fr8_copy(row(out, 0), row(first, 0))
+    for b in range(1, len(out)):
+        fr8_mul(row(out, b), row(out, b - 1), row(ratio, 0))
+
+
 def limb_rows(words):
     """(n, 4) Montgomery -> (n, 5) words of 52 bits, in the Montgomery form of lanes, below r."""
     f = FR_LANES
@@ -459,26 +476,22 @@ class LaneTransforms:
     def __init__(self, n, root, shift):
         self.size, self.n_blocks = n, n // LANES
         m = self.n_blocks
-        w = powers(root, n)
-        eighths = w[::m]
+        w, eighths = powers(pow(root, LANES, FR_MODULUS), m), powers(pow(root, m, FR_MODULUS), LANES)
         self.order = order(m)
         self.places = np.argsort(self.order)
         self._in_order = np.arange(m)
-        self._forward, self._backward = (
-            p._replace(table=limb_rows(p.table)) for p in (plan(m, w[::LANES], 1), plan(m, w[::LANES], -1))
-        )
+        self._forward, self._backward = (p._replace(table=limb_rows(p.table)) for p in (plan(w, 1), plan(w, -1)))
         self._outer = outer_stages(self._forward.stages, FR_BLOCK)
         self._eight = limb_rows(eighths[[0, 1, 2, 3, 2]])
-        exponents = np.arange(m)[:, None] * np.arange(LANES)[None, :]
-        back = pow(shift, -1, FR_MODULUS)
-        self._factors, self._factors_back = {}, {}
-        for coset, (c, d) in enumerate([(1, 1), (shift, back)]):
-            self._factors[coset] = self._block_factors(w[exponents % n], powers(c, m))
-            self._factors_back[coset] = self._block_factors(w[-exponents % n], powers(d, m, pow(n, -1, FR_MODULUS)))
-        none = blocks(0, FR_LANES)
-        self._before = none, self._one_block(powers(pow(shift, m, FR_MODULUS), LANES))
-        self._after = none, self._one_block(powers(pow(back, m, FR_MODULUS), LANES))
-        self._none = none
+        self._none = blocks(0, FR_LANES)
+        self._factors, self._factors_back, self._before, self._after = [], [], [], []
+        for c in (1, shift):
+            back, root_back = pow(c, -1, FR_MODULUS), pow(root, -1, FR_MODULUS)
+            self._factors.append(self._block_factors(root, c))
+            self._factors_back.append(self._block_factors(root_back, back, pow(n, -1, FR_MODULUS)))
+            for constants, x in ((self._before, c), (self._after, back)):
+                lanes = powers(pow(x, m, FR_MODULUS), LANES)
+                constants.append(self._one_block(lanes) if c != 1 else self._none)
 
     @property
     def shape(self):
@@ -494,11 +507,11 @@ class LaneTransforms:
         enter_blocks(out, all_rows, self._in_order[:1], LANES, 1)
         return out
 
-    def _block_factors(self, lanes, scale):
-        """Blocks of lanes_(b, u) scale_b."""
-        words = field.fr_mul(lanes.reshape(-1, FR_WORDS), np.repeat(scale, LANES, axis=0))
+    def _block_factors(self, w, c, scale=1):
+        """Blocks of w^(b u) c^b scale, lane u of block b."""
         out = self._empty()
-        enter_blocks(out, words, self._in_order, LANES, 1)
+        first, ratio = (self._one_block(x) for x in (powers(1, LANES, scale), powers(w, LANES, c)))
+        block_powers(out, ratio, first)
         return out
 
     def evaluate(self, x, coset=False):

@@ -23,7 +23,7 @@ from bonsai_circuits.r1cs.system import SparseRows, SquareR1CS
 from bonsai_verifier.batch import verify
 from bonsai_verifier.curve import encode_g1_many, g1_sum
 from bonsai_verifier.field import Octets, Words, fr_from_ints, fr_to_canonical, fr_to_ints
-from bonsai_verifier.kernels import fixed
+from bonsai_verifier.kernels import cpu, fixed
 from bonsai_verifier.parameters import FR_MODULUS
 from bonsai_verifier.transcript import challenge
 from bonsai_verifier.wire import encode_verifying_key
@@ -101,6 +101,21 @@ def test_proofs_equal_those_of_the_reference_with_equal_masks(
     monkeypatch.setattr(pari, "fresh_masks", lambda _: masks)
     slow = reference.CurveKey(slow_system(square), n, alpha=ALPHA, tau=TAU, delta=DELTA, circuit_digest=DIGEST)
     assert prove(key, square, fr_from_ints(z), CONTEXT) == slow.prove(z, masks, CONTEXT)
+
+
+@pytest.mark.parametrize("n_rows", [8, 24, 88, 129, 1216])
+def test_every_body_makes_the_same_proof_with_equal_masks(
+    monkeypatch: pytest.MonkeyPatch, n_rows: int, vector: None
+) -> None:
+    square, z = power_system(n_rows)
+    key = development_setup(square, DIGEST, rng=planted(ALPHA, TAU, DELTA))
+    monkeypatch.setattr(pari, "fresh_masks", lambda _: (ALPHA + 1, TAU + 1))
+    proofs = []
+    for name in cpu.BODIES:
+        with cpu.use(name):
+            proofs.append(prove(key, square, fr_from_ints(z), CONTEXT))
+    assert len(set(proofs)) == 1
+    assert verified(key, z[1:3], proofs[0], CONTEXT)
 
 
 def test_systems_without_public_inputs_are_proved() -> None:

@@ -22,7 +22,7 @@ from .field import Octets, Words
 from .pairing import gt_inverse, gt_is_one, gt_mul
 from .parameters import CONTEXT_BYTES, PROOF_BYTES, SCALAR_BYTES, WEIGHT_BITS
 from .search import Group, Membership, Part, batch_cost, search
-from .threads import Run, blocks, workers
+from .threads import ALONE, Run, Workers, workers
 from .wire import (
     Bytes,
     PublicInputs,
@@ -45,7 +45,7 @@ Batch: TypeAlias = tuple[VerifyingKey, Proofs, InputsOfProofs] | tuple[Verifying
 NO_CONTEXT = bytes(CONTEXT_BYTES)
 WEIGHT_BYTES = WEIGHT_BITS // 8
 IN_DOMAIN = "proof: the challenge lies in the domain"
-BLOCK = 4096  # rows that are read at a time, by one thread: what a core's cache holds
+BLOCK = 4096  # rows that are read at a time at most: what a core's cache holds
 
 _PROBES = 2  # weights drawn ahead and thrown away, to see a source that starts afresh at every call
 _random_bytes = os.urandom
@@ -134,7 +134,7 @@ def verify_batches(
         return _verdicts(read, search_limit, seed_for_tests, run)
 
 
-def _read_named(name: str, batch: Batch, run: Run) -> "_Read":
+def _read_named(name: str, batch: Batch, run: Workers) -> "_Read":
     if not 3 <= len(batch) <= 4:
         raise InputError(name, f"expected (vk, proofs, public_inputs) and perhaps contexts, got {len(batch)} values")
     vk, proofs, public_inputs = batch[:3]
@@ -274,7 +274,11 @@ class _Read:
 
 
 def _read(
-    vk: VerifyingKey, proofs: Proofs, public_inputs: InputsOfProofs, contexts: Contexts = NO_CONTEXT, run: Run = map
+    vk: VerifyingKey,
+    proofs: Proofs,
+    public_inputs: InputsOfProofs,
+    contexts: Contexts = NO_CONTEXT,
+    run: Workers = ALONE,
 ) -> _Read:
     n = len(proofs)
     if len(public_inputs) != n:
@@ -301,7 +305,7 @@ def _read(
             decoded.v[decoded.fault != 0] = 0
         claims[at] = equation.claims(vk, context_of, inputs, decoded.t_bytes, decoded.T, decoded.U, decoded.v)
 
-    list(run(read, blocks(n, BLOCK)))
+    list(run(read, run.shares(n, BLOCK)))
     fine = (faults == 0) & (wrong_input < 0)
     fine[[*no_inputs, *wrong_lengths]] = False
     in_domain = claims.in_domain & fine

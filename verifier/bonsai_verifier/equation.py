@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .curve import g1_sum, in_g1_many, negate_g1, one_words
+from .curve import g1_sum, g1_sums, in_g1_many, negate_g1, one_words
 from .field import Octets, Words
 from .kernels import cpu
 from .kernels.fr import FR_WORDS
 from .kernels.g1 import G1_AFFINE_WORDS
 from .kernels.limbs import WORD_BYTES, place, readable, rows
-from .kernels.msm import G1Sum, g1_sums
+from .kernels.msm import G1Sum
 from .pairing import product, product_is_one
 from .parameters import FR_GENERATOR, FR_MODULUS
 from .threads import Run, blocks
@@ -191,7 +191,8 @@ def _added(points: list[Words]) -> Words:
 def holds(vk: VerifyingKey, c: Claims, weights: Words) -> bool:
     """The equation of sum weights_i proof_i, whose points lie in G1.  In: weights (n, 4) below 2^128.
 
-    Cost: three sums of n multiples, three pairings.  One claim with a weight other than 0: exact.  More with random weights of 128 bits: wrong with probability 2^-128.
+    Cost: three sums of n multiples, three pairings.
+    One claim with a weight other than 0: exact.  More with random weights of 128 bits: wrong with probability 2^-128.
     """
     return product_is_one(sums(vk, c, weights, in_g1=True).pairs(vk))
 

@@ -32,7 +32,7 @@ DOES_NOT_HOLD = "proof: the equation does not hold"
 
 # Costs, in proofs of a batch that holds, all its work counted; rounded up from measurements
 _PAIRING_COST = 100  # of one product of pairings
-_SUMS_SHARE = 0.6  # of the three sums of n proofs: n times this
+_SUMS_SHARE = 0.7  # of the three sums of n proofs: n times this
 _PLANES_SHARE = 0.25  # of the two sums that membership takes
 _PLANES_COST = 300  # of testing their planes
 _DIRECT_COST = 2  # of testing a proof's two points
@@ -147,16 +147,19 @@ def _choose(at_hand: dict[int, Part], new: list[int], limit: float, random_bytes
     No more than can be followed down, so that at least those are decided.
     """
     chosen: list[int] = []
-    others = [i for i in at_hand if i not in set(new)]
+    new_ones = set(new)
+    others = [i for i in at_hand if i not in new_ones]
     room = limit
     for candidates in (new, others):
-        while len(chosen) < _AT_ONCE and (room > 0 or not chosen):
+        while len(chosen) < _AT_ONCE:
             candidates = [i for i in candidates if i not in chosen and at_hand[i].cost <= limit]
             if not candidates:
                 break
             ends = np.cumsum([len(at_hand[i].rows) for i in candidates])
             drawn = int.from_bytes(random_bytes(_DRAW_BYTES), "little") % int(ends[-1])
             i = candidates[int(np.searchsorted(ends, drawn, side="right"))]
+            if chosen and at_hand[i].cost_of_way_down > room:
+                return chosen
             chosen.append(i)
             limit -= at_hand[i].cost
             room -= at_hand[i].cost_of_way_down

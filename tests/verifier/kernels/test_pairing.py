@@ -186,11 +186,14 @@ def test_order_of_the_pairs_and_of_memory_do_not_matter() -> None:
 
 
 def test_second_sides_met_before_change_nothing() -> None:
+    pairing._side.cache_clear()
     pairing._prepared.cache_clear()
     for _ in range(3):
         assert is_one([(2, 3), (R - 6, 1)])
         assert not is_one([(2, 3), (R - 5, 1)])
-    assert pairing._prepared.cache_info().misses == 1
+        assert is_one([(R - 6, 1), (2, 3)])
+    assert pairing._side.cache_info().misses == 2
+    assert pairing._prepared.cache_info().misses == 2
 
 
 def test_arguments_stay_as_they_were() -> None:

@@ -1,6 +1,6 @@
 """Fp12 = Fp6[w]/(w^2 - v): c0 | c1, 576 bytes.
 
-The contract is that of fp2.py.  M, S: a multiplication and a squaring in Fp2, of 3 and 2 multiplications in Fp.
+The contract is that of fp2.py.  S: a squaring in Fp2, of 2 multiplications in Fp.
 """
 
 from itertools import chain
@@ -73,7 +73,7 @@ def fp12_conj(d, a):
 
 @formula
 def fp12_mul(d, a, b):
-    """a b = (a0 b0 + v a1 b1) + ((a0 + a1)(b0 + b1) - a0 b0 - a1 b1) w.  18M."""
+    """a b = (a0 b0 + v a1 b1) + ((a0 + a1)(b0 + b1) - a0 b0 - a1 b1) w.  3 products in Fp6."""
     low, high, m = stack(36), stack(36), stack(36)
     fp6_mul(low, a, b)
     fp6_mul(high, a + _W, b + _W)
@@ -88,7 +88,7 @@ def fp12_mul(d, a, b):
 
 @formula
 def fp12_sqr(d, a):
-    """a^2 = (a0 + a1)(a0 + v a1) - m - v m + 2 m w with m = a0 a1.  12M."""
+    """a^2 = (a0 + a1)(a0 + v a1) - m - v m + 2 m w with m = a0 a1.  2 products in Fp6."""
     m, s, t = stack(36), stack(36), stack(36)
     fp6_mul(m, a, a + _W)
     fp6_add(s, a, a + _W)
@@ -103,7 +103,7 @@ def fp12_sqr(d, a):
 
 @formula
 def fp12_mul_by_line(d, a, line):
-    """a (l0 + l1 w^2 + w^3), line = l0 | l1 in Fp2.  10M.
+    """a (l0 + l1 w^2 + w^3), line = l0 | l1 in Fp2.
 
     w^2 = v and w^3 = v w, so the factor is c + v w, c = l0 + l1 v, and the product (a0 c + v^2 a1) + (a1 c + v a0) w.
     """

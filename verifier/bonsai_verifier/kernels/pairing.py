@@ -22,7 +22,7 @@ T = [j] Q with 1 < j < r - 1 before each addition, whereas for Q of small order 
 denominator; and E has no point with y = 0, as its order is odd.  Then the product is 0, which is not 1.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -203,15 +203,17 @@ def scale_points(out, g1):
     return True
 
 
-def prepare(g2: np.ndarray) -> np.ndarray | None:
-    """The lines of k finite points, (k, 24) affine in G2: (k N_LINES, 24), for `product`.  None: a step of one degenerates."""
-    g2 = rows(g2, G2_AFFINE_WORDS)
-    lines = np.empty((len(g2), N_LINES, LINE_WORDS), np.uint64)
-    scratch = np.empty((N_LINES, LINE_WORDS + 12), np.uint64)
-    for i in range(len(g2)):
-        if not _prepare(lines[i], g2[i : i + 1], scratch):
-            return None
-    return lines.reshape(-1, LINE_WORDS)
+def prepare(q: np.ndarray) -> np.ndarray | None:
+    """The lines of a finite point, (24,) affine in G2: (N_LINES, 24), for `joined`.  None: a step degenerates."""
+    lines = np.empty((N_LINES, LINE_WORDS), np.uint64)
+    if not _prepare(lines, rows(q.reshape(1, -1), G2_AFFINE_WORDS), np.empty((N_LINES, LINE_WORDS + 12), np.uint64)):
+        return None
+    return lines
+
+
+def joined(lines: Sequence[np.ndarray]) -> np.ndarray:
+    """What `prepare` made of k points, as `product` takes it: (k N_LINES, 24)."""
+    return np.concatenate(lines)
 
 
 # The last exponentiation -----------------------------------------------------------------------------------------------------
@@ -330,7 +332,7 @@ def _product(out, points, lines):
 
 
 def product(g1: np.ndarray, lines: np.ndarray) -> np.ndarray:
-    """e(P_1, Q_1) ... e(P_k, Q_k).  In: g1 (k, 12) finite, in G1; what `prepare` made of the Q.  Out: (72,) an element of Fp12."""
+    """e(P_1, Q_1) ... e(P_k, Q_k).  In: g1 (k, 12) finite, in G1; the joined lines of the Q.  Out: (72,) an element of Fp12."""
     g1 = rows(g1, G1_AFFINE_WORDS)
     points, out = np.empty_like(g1), np.zeros((1, FP12_WORDS), np.uint64)
     if scale_points(points, g1):

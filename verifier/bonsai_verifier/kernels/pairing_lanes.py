@@ -6,6 +6,8 @@ f is multiplied once a step, by a product of three lines.  f itself takes two bl
 An Fp2 of eight lanes is two blocks, c0 | c1, here with limbs of at most 56 bits and a sign, and a value in [0, 64 p].
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from . import pairing
@@ -15,7 +17,6 @@ from .fp12 import FP12_WORDS, fp12_inv
 from .fp12_lanes import (
     LANE12_BYTES,
     MOST_SQUARINGS,
-    add_product,
     digits,
     lane12_conj,
     lane12_copy,
@@ -27,7 +28,8 @@ from .fp12_lanes import (
     lane12_mul,
     lane12_one,
     lane12_sqr_twice,
-    multiple,
+    multiple_of_p,
+    product_columns,
 )
 from .fp_lanes import FP_BLOCK, FP_LANES, fp8_enter
 from .g1 import G1_AFFINE_WORDS
@@ -50,12 +52,13 @@ _N = FP_LANES.n
 
 def multiply_2(m, f, x, y):
     """x y = (x0 y0 - x1 y1) + ((x0 + x1)(y0 + y1) - x0 y0 - x1 y1) u, in [0, 3 p]."""
-    zeros = [m.zero] * (2 * _N)
     (x0, x1, both_x), (y0, y1, both_y) = ([digits(m, part) for part in (*z, plus(m, *z))] for z in (x, y))
-    low, high, mixed = (together(add_product(m, zeros, *z))[0] for z in ((x0, y0), (x1, y1), (both_x, both_y)))
-    c0 = minus(m, low, high)
-    c0 = [*c0[:_N], *plus(m, c0[_N:], multiple(m, f, 1))]  # so that it is not negative
-    return together(reduce(m, f, c0), reduce(m, f, minus(m, mixed, plus(m, low, high))))
+    low, high, mixed = (product_columns(m, *z) for z in ((x0, y0), (x1, y1), (both_x, both_y)))
+    columns = minus(m, low, high), minus(m, mixed, plus(m, low, high))
+    raised = (
+        [*t[:_N], *plus(m, t[_N:], multiple_of_p(m, f, 1))] for t in columns
+    )  # by R p, so that nothing is negative
+    return together(*(reduce(m, f, t) for t in raised))
 
 
 def _read(m, a):
@@ -79,8 +82,7 @@ def fp2x8_mul_fp(b, d, a, c):
     """a c for c in Fp, in [0, 2 p]."""
     m = Machine(b)
     x, y = _read(m, a), digits(m, load(m, FP_LANES, c))
-    products = [together(add_product(m, [m.zero] * (2 * _N), digits(m, part), y))[0] for part in x]
-    _write(m, d, together(*(reduce(m, FP_LANES, t) for t in products)))
+    _write(m, d, together(*(reduce(m, FP_LANES, product_columns(m, digits(m, part), y)) for part in x)))
 
 
 @operation
@@ -98,7 +100,7 @@ def _mixed(b, d, a, c, e):
         m,
         d,
         [
-            plus(m, minus(m, minus(m, x, y), z), multiple(m, FP_LANES, 6))
+            plus(m, minus(m, minus(m, x, y), z), multiple_of_p(m, FP_LANES, 6))
             for x, y, z in zip(_read(m, a), _read(m, c), _read(m, e))
         ],
     )
@@ -109,7 +111,7 @@ def _add_xi_times(b, d, a, c):
     """a + xi c, for c in [0, 8 p]."""
     m = Machine(b)
     x, (y0, y1) = _read(m, a), _read(m, c)
-    xi_y = plus(m, minus(m, y0, y1), multiple(m, FP_LANES, 8)), plus(m, y0, y1)
+    xi_y = plus(m, minus(m, y0, y1), multiple_of_p(m, FP_LANES, 8)), plus(m, y0, y1)
     _write(m, d, [plus(m, u, v) for u, v in zip(x, xi_y)])
 
 
@@ -118,7 +120,7 @@ def _xi_times(b, d, c):
     """xi c, for c in [0, 8 p]."""
     m = Machine(b)
     x, y = _read(m, c)
-    _write(m, d, [plus(m, minus(m, x, y), multiple(m, FP_LANES, 8)), plus(m, x, y)])
+    _write(m, d, [plus(m, minus(m, x, y), multiple_of_p(m, FP_LANES, 8)), plus(m, x, y)])
 
 
 @operation
@@ -255,17 +257,30 @@ def _enter_all_lines(out, lines):
         _enter_lines(row(out, i), row(lines, LANES * i))
 
 
-def prepare(g2: np.ndarray) -> np.ndarray | None:
-    """As pairing.prepare, for `product`: of three points, and of zeros to fill up, 9 octets of lines each."""
-    lines = pairing.prepare(g2)
+def prepare(q: np.ndarray) -> np.ndarray | None:
+    """As pairing.prepare: 9 octets of lines."""
+    lines = pairing.prepare(q)
     if lines is None:
         return None
-    n = -(-len(g2) // TOGETHER) * TOGETHER
-    padded = np.zeros((n, _OCTETS * LANES, LINE_WORDS), np.uint64)
-    padded[: len(g2), :N_LINES] = lines.reshape(-1, N_LINES, LINE_WORDS)
-    entered = blocks(4 * n * _OCTETS, FP_LANES).reshape(n * _OCTETS, _LINE // 8)
-    _enter_all_lines(entered, padded.reshape(-1, LINE_WORDS))
+    padded = np.zeros((_OCTETS * LANES, LINE_WORDS), np.uint64)
+    padded[:N_LINES] = lines
+    entered = _lines(1)
+    _enter_all_lines(entered, padded)
     return entered
+
+
+def joined(lines: Sequence[np.ndarray]) -> np.ndarray:
+    """As pairing.joined; zeros fill up to three points."""
+    out = _lines(-(-len(lines) // TOGETHER) * TOGETHER)
+    for i, of_point in enumerate(lines):
+        out[i * _OCTETS : (i + 1) * _OCTETS] = of_point
+    out[len(lines) * _OCTETS :] = 0
+    return out
+
+
+def _lines(n: int) -> np.ndarray:
+    """Uninitialised memory for the lines of n points, aligned."""
+    return blocks(4 * n * _OCTETS, FP_LANES).reshape(n * _OCTETS, _LINE // 8)
 
 
 @kernel
