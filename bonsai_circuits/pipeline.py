@@ -15,6 +15,7 @@ import gc
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bonsai_verifier.parameters import CONTEXT_BYTES
+from bonsai_verifier.threads import count
 from bonsai_verifier.wire import KEY_BYTES, VerifyingKey, decode_verifying_key, encode_verifying_key
 
 from .artifacts.atomic import write_atomic
@@ -164,9 +166,19 @@ class _Operations:
         Raises Unsatisfied with the reports of the first broken rows; CircuitMismatch: a key of another circuit.
         """
         self._require_digest("proving key", key.circuit_digest)
+        if count(threads) == 1:
+            self._require_satisfied(witness)
+            return pari.prove(key, self.square, witness.square(), context, timings=timings)
+        with ThreadPoolExecutor(1) as beside:
+            satisfied = beside.submit(self._require_satisfied, witness)
+            try:
+                return pari.prove(key, self.square, witness.square(), context, threads=threads, timings=timings)
+            finally:  # nothing is handed out before the rows are known to hold, and what they say comes first
+                satisfied.result()
+
+    def _require_satisfied(self, witness: Witness) -> None:
         if failed := self.failures(witness, limit=_REPORTED_ROWS):
             raise Unsatisfied("witness", "\n".join(["does not satisfy the circuit", *(row.report() for row in failed)]))
-        return pari.prove(key, self.square, witness.square(), context, threads=threads, timings=timings)
 
     def _require_digest(self, what: str, found: bytes) -> None:
         if found != self.about.digest:

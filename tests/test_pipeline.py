@@ -157,3 +157,16 @@ def test_assignments_of_another_form_are_refused() -> None:
     for wrong in (z[:-1], z.astype(np.int64), np.full_like(z, 2**64 - 1)):
         with pytest.raises(InputError):
             CUBE.witness_from_r1cs(wrong)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_witness_that_fails_is_reported_and_gives_no_proof_with_any_number_of_threads(threads: int) -> None:
+    key, good = CUBE.setup_for_development(), CUBE.witness({"a": 3})
+    assert verify(key.verifying_key, [27], CUBE.prove(key, good, threads=threads))
+    for wire in CUBE.traced.wire_names[1:]:
+        with pytest.raises(Unsatisfied, match="does not satisfy the circuit"):
+            CUBE.prove(key, CUBE.forged(good, wire, 5), threads=threads)
+    with pytest.raises(CircuitMismatch, match="witness"):
+        CUBE.prove(key, OTHER.witness({"a": 3}), threads=threads)
+    with pytest.raises(InputError, match="threads"):
+        CUBE.prove(key, good, threads=-threads)

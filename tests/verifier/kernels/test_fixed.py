@@ -193,6 +193,7 @@ def test_jobs_share_a_sum(threads: int, rooms: int, monkeypatch: pytest.MonkeyPa
     those = points(300)
     of = FixedPoints([300], [tables(those, windows)], windows, rooms)
     all_scalars = [limbs_from_ints(scalars_of(n, n), 4) for n in (300, 299, 5, 1, 0)]
+    all_scalars.append(np.zeros((300, 4), np.uint64))
     expected = [msm.g1_msm(those[: len(k)], k) for k in all_scalars]
     with ThreadPoolExecutor(threads) as pool:
         for k, total in zip(all_scalars, expected, strict=True):

@@ -32,7 +32,7 @@ SCALAR_BITS = 255
 ROW_BYTES = 128  # of a point in the vector body's form; portable: 96
 _MIN_WINDOW, _MAX_WINDOW = 5, buckets.MAX_WINDOW
 _CHUNK = 1 << 13  # points taken into memory at a time
-_PARTS = 4  # into which the points are cut for each job: some digits are 0, so equal numbers are not equal work
+_PARTS = 4  # into which the digits of a window are cut for each job, which makes their shares equal
 _LEAST_JOB = 1 << 15  # additions that are worth a thread and buckets of its own
 # What an addition takes of the time that it takes with fewer buckets: measured on the vector body, in tables beyond the cache
 _OUT_OF_CACHE = {15: 1.06, 16: 1.12}
@@ -161,47 +161,50 @@ class FixedPoints:
 
         counts = list(run(write, parts))
         pieces = [
-            (int(count[k]), k % w.sets, (self._firsts[p] + k // w.sets * self.lengths[p] + part.start, part, k))
+            _Piece(k % w.sets, self._firsts[p] + k // w.sets * self.lengths[p] + part.start, part, k, int(count[k]))
+            for k in sorted(range(w.count), key=lambda k: k % w.sets)
             for part, count in zip(parts, counts, strict=True)
-            for k in range(w.count)
         ]
-        shares: list[list[tuple[int, tuple[int, slice, int]]]] = [[] for _ in range(jobs)]
-        loads = [0] * jobs
-        for load, which, piece in sorted(pieces, key=lambda piece: -piece[0]):
-            least = loads.index(min(loads))
-            loads[least] += load
-            shares[least].append((which, piece))
+        shares: list[list[_Piece]] = [[] for _ in range(jobs)]
+        total, done = max(1, sum(piece.additions for piece in pieces)), 0
+        for piece in pieces:  # set by set, so that few are in two shares
+            shares[min(done * jobs // total, jobs - 1)].append(piece)
+            done += piece.additions
 
-        def job(share: list[tuple[int, tuple[int, slice, int]]]) -> Array:
+        def job(share: list[_Piece]) -> Array:
             return self._job(digits, share)
 
         sums = list(run(job, shares))
         return sums[0] if jobs == 1 else g1_msm(np.stack(sums), np.array([[1, 0, 0, 0]] * jobs, np.uint64))
 
-    def _job(self, digits: Array, share: list[tuple[int, tuple[int, slice, int]]]) -> Array:
-        """The sum over these (set, (row of the pool, columns, window))."""
+    def _job(self, digits: Array, share: "list[_Piece]") -> Array:
+        """The sum over these."""
         w, out = self.windows, np.zeros((1, G1_AFFINE_WORDS), np.uint64)
-        table = np.array(
-            [
-                (first, part.stop - part.start, k, part.start, which)
-                for which, (first, part, k) in sorted(share, key=_by_set)
-            ],
-            np.int64,
-        ).reshape(-1, 5)
+        which, places = np.unique([piece.set for piece in share], return_inverse=True)
+        table = np.array([(x.first, x.part.stop - x.part.start, x.window, x.part.start) for x in share], np.int64)
+        table = np.column_stack([table.reshape(-1, 4), places.astype(np.int64)])
         work = self._idle.get()
         try:
             if isinstance(work, int):
                 work = buckets.Workspace(self._body, w.sets, w.bits, work)
-            planes = buckets.plane_sums(self._body, self._pool, digits, table, w.bits, work, w.sets)
+            planes = np.zeros((w.sets, w.bits, G1_AFFINE_WORDS), np.uint64)
+            planes[which.astype(np.int64)] = buckets.plane_sums(
+                self._body, self._pool, digits, table, w.bits, work, len(which)
+            )
         finally:
             self._idle.put(work)
         chains().join(out, planes.reshape(-1, G1_AFFINE_WORDS))
         return out[0]
 
 
-def _by_set(piece: tuple[int, tuple[int, slice, int]]) -> tuple[int, int, int]:
-    which, (first, part, _) = piece
-    return which, part.start, first
+class _Piece(NamedTuple):
+    """Some digits of a window: their set, the row of the pool and the columns that they are for, how many are not 0."""
+
+    set: int
+    first: int
+    part: slice
+    window: int
+    additions: int
 
 
 def _offsets(w: Windows) -> tuple[Array, Array]:
