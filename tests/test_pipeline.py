@@ -19,6 +19,7 @@ from bonsai_circuits import (
     relation,
     write,
 )
+from bonsai_circuits.errors import Unsatisfied
 from bonsai_circuits.keys.consistency import check_proving_key
 from bonsai_circuits.keys.proving_key import write_proving_key
 from bonsai_circuits.pipeline import FILES, PROVING_KEY, is_current
