@@ -1,18 +1,11 @@
 """Masked Pari: the proof (T, U, v) of docs/protocol.md, section "Prove", by its steps.
 
-With a = a_w + x_A, of degree below N, and the mask m = s0 + s1 X, the masked polynomial is A = a' + x_A = a + m Z, and
-
-    q = (A^2 - b)/Z = (a^2 - b)/Z + 2 a m + m^2 Z
-
-so that the masks never meet a transform.  For the first term, h of degree N - 2: on H, a^2 = b, hence a^2 = b + h Z = (b - h) + X^N h.
-On the coset 7 H, X^N is the constant 7^N, so interpolating the N values of a^2 there gives b - h + 7^N h = b + (7^N - 1) h.
-Five transforms of size N are all that a proof takes, and they are done once however often step 4 starts again.
+The polynomials and their transforms are those of polynomial.py.  An attempt shares no array with another.
 """
 
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from secrets import randbelow
 from typing import TypeAlias
 
@@ -20,34 +13,22 @@ import numpy as np
 
 from bonsai_verifier.batch import verify
 from bonsai_verifier.curve import encode_g1_many, g1_sum
-from bonsai_verifier.field import Octets, Words, fr_from_ints, fr_is_canonical, fr_mul, fr_sub, fr_to_canonical
+from bonsai_verifier.field import Octets, Words, fr_from_ints, fr_is_canonical, fr_to_canonical
 from bonsai_verifier.parameters import CONTEXT_BYTES, FR_MODULUS, SCALAR_BYTES
 from bonsai_verifier.transcript import challenge, derive_key
 
 from ..errors import CircuitMismatch, InputError, KeyRefused, Unsatisfied, WireError
-from ..kernels.sparse import first_row_not_square, sparse_rows
-from ..keys.domain import COSET_SHIFT, Domain
+from ..keys.domain import Domain
 from ..keys.proving_key import ProvingKey
 from ..keys.setup import require_outlined
-from ..r1cs.system import SparseRows, SquareR1CS
-from .polynomial import add, divide_linear, scale, times_line, times_vanishing
+from ..r1cs.system import SquareR1CS
+from .polynomial import ProofPolynomials
 
 R = FR_MODULUS
 MASKS_CONTEXT = "bonsai-circuits 2026-11-30 masked Pari masks v1"
 _WIDE_BYTES = 64  # reduced modulo r: below 2^-256 from uniform
 _COUNT_BYTES = 4
 Timings: TypeAlias = dict[str, float]
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class _Witness:
-    """One satisfied assignment: its private values, and its polynomials as coefficients.  No repr shows them."""
-
-    private: Words  # w, Montgomery
-    a_w: Words  # sum over private j of w_j a_j
-    a: Words  # a_w + x_A
-    b: Words  # sum over private j of w_j b_j
-    h: Words  # (a^2 - b)/Z
 
 
 def prove(
@@ -79,20 +60,12 @@ def prove(
 
 
 def _prove(key: ProvingKey, square: SquareR1CS, assignment: Words, context: bytes, timings: Timings | None) -> bytes:
-    domain = Domain(key.domain_size)
     public_inputs = _octets(fr_to_canonical(assignment[1 : key.n_public + 1]))
-    with _timed(timings, "rows"):
-        a_values, b_values = (_rows(matrix, assignment, domain) for matrix in (square.a, square.b))
-        failed = first_row_not_square(a_values, b_values)
-        if failed >= 0:
-            raise Unsatisfied(f"row {failed}", "the assignment does not satisfy it: <A, z>^2 is not <B, z>")
-    with _timed(timings, "polynomials"):
-        witness = _interpolate(domain, key, assignment, a_values, b_values)
     proof, attempt = None, 0
     bound = key.verifying_key.digest + context + assignment.tobytes()
     while proof is None:
         masks = fresh_masks(attempt.to_bytes(_COUNT_BYTES, "little") + bound)
-        proof, attempt = _attempt(key, domain, witness, masks, public_inputs, context, timings), attempt + 1
+        proof, attempt = _attempt(key, square, assignment, masks, public_inputs, context, timings), attempt + 1
     with _timed(timings, "verify"):
         if not _verifies(key, public_inputs, proof, context):
             raise KeyRefused(
@@ -120,59 +93,40 @@ def fresh_masks(bound: bytes) -> tuple[int, int]:
 
 def _attempt(
     key: ProvingKey,
-    domain: Domain,
-    witness: _Witness,
+    square: SquareR1CS,
+    assignment: Words,
     masks: tuple[int, int],
     public_inputs: Octets,
     context: bytes,
     timings: Timings | None,
 ) -> bytes | None:
     """Steps 1 to 6 with these masks; None if the challenge lies in H or a point is infinite: start again, output nothing."""
-    n = domain.size
+    domain = Domain(key.domain_size)
+    with _timed(timings, "rows"):
+        polynomials = ProofPolynomials(domain, key.n_private)
+        failed = polynomials.rows(square, assignment)
+        if failed >= 0:
+            raise Unsatisfied(f"row {failed}", "the assignment does not satisfy it: <A, z>^2 is not <B, z>")
     with _timed(timings, "polynomials"):
         # 1. a'(X) = a_w(X) + m(X) Z(X), m = s0 + s1 X
-        s0, s1 = masks
-        m = fr_from_ints([s0, s1])
-        a_masked = add(witness.a_w, times_vanishing(m, n))
         # 2. q(X) = h(X) + 2 a(X) m(X) + m(X)^2 Z(X),   p(X) = b(X) + q(X) Z(X) = (a'(X) + x_A(X))^2
-        q = add(witness.h, times_line(witness.a, 2 * s0, 2 * s1), times_vanishing(times_line(m, s0, s1), n))
-        p = add(witness.b, times_vanishing(q, n))
+        scalars = polynomials.commit(assignment, masks)
     with _timed(timings, "T"):
         # 3. T = [(alpha a'(tau) + p(tau)) / delta]
-        t = _combine(key.t_points, [witness.private, q, m])
+        t = _combine(key.t_points, scalars)
     # 4. r = H(verifying-key digest, context, public inputs, T)
     r = challenge(key.verifying_key.digest, context, public_inputs, _encode(t))
     if domain.contains(r):
         return None
     with _timed(timings, "polynomials"):
         # 5. v = a'(r)
-        a_quotient, v = divide_linear(a_masked, r)
-        p_quotient, _ = divide_linear(p, r)
+        scalars, v = polynomials.open(r)
     with _timed(timings, "U"):
         # 6. U = [ (alpha (a'(X) - v) + (p(X) - p(r))) / (X - r) at X = tau ]
-        u = _combine(key.u_points, [a_quotient, p_quotient])
+        u = _combine(key.u_points, scalars)
     if not t.any() or not u.any():
         return None
     return _encode(t) + _encode(u) + v.to_bytes(SCALAR_BYTES, "little")
-
-
-def _interpolate(domain: Domain, key: ProvingKey, assignment: Words, a_values: Words, b_values: Words) -> _Witness:
-    """The polynomials of a satisfied assignment.  Cost: five transforms."""
-    n_instance = key.n_public + 1
-    x_values = np.zeros_like(a_values)
-    x_values[:n_instance] = assignment[:n_instance]
-    a, b, x_a = (domain.interpolate(values) for values in (a_values, b_values, x_values))
-    on_coset = domain.evaluate_on_coset(a)
-    squared = domain.interpolate_from_coset(fr_mul(on_coset, on_coset))
-    h = scale(fr_sub(squared, b), pow(domain.vanishing(COSET_SHIFT), -1, R))
-    return _Witness(private=assignment[n_instance:], a_w=fr_sub(a, x_a), a=a, b=b, h=h)
-
-
-def _rows(matrix: SparseRows, assignment: Words, domain: Domain) -> Words:
-    """<row i, z> at w^i, and 0 beyond the last row."""
-    out = np.zeros((domain.size, 4), np.uint64)
-    sparse_rows(out, matrix.start, matrix.wire, matrix.coeff, assignment)
-    return out
 
 
 def _verifies(key: ProvingKey, public_inputs: Octets, proof: bytes, context: bytes) -> bool:
@@ -182,9 +136,9 @@ def _verifies(key: ProvingKey, public_inputs: Octets, proof: bytes, context: byt
         return False
 
 
-def _combine(points: Words, scalars: list[Words]) -> Words:
-    """sum_i k_i P_i over all scalars in order, (12,) affine."""
-    return g1_sum(points, fr_to_canonical(np.concatenate(scalars)))
+def _combine(points: Words, scalars: Words) -> Words:
+    """sum_i k_i P_i, (12,) affine.  In: scalars canonical."""
+    return g1_sum(points, scalars)
 
 
 def _encode(point: Words) -> bytes:
