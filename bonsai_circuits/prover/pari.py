@@ -6,20 +6,22 @@ The polynomials and their transforms are those of polynomial.py.  An attempt sha
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from secrets import randbelow
 from typing import TypeAlias
 
 import numpy as np
 
 from bonsai_verifier.batch import verify
-from bonsai_verifier.curve import encode_g1_many, g1_sum
+from bonsai_verifier.curve import encode_g1_many
 from bonsai_verifier.field import Octets, Words, fr_from_ints, fr_is_canonical, fr_to_canonical
 from bonsai_verifier.parameters import CONTEXT_BYTES, FR_MODULUS, SCALAR_BYTES
+from bonsai_verifier.threads import Run, count, workers
 from bonsai_verifier.transcript import challenge, derive_key
 
 from ..errors import CircuitMismatch, InputError, KeyRefused, Unsatisfied, WireError
 from ..keys.domain import Domain
-from ..keys.proving_key import ProvingKey
+from ..keys.proving_key import ProvingKey, T, U
 from ..keys.setup import require_outlined
 from ..r1cs.system import SquareR1CS
 from .polynomial import ProofPolynomials
@@ -37,36 +39,57 @@ def prove(
     assignment: Words,
     context: bytes = bytes(CONTEXT_BYTES),
     *,
+    threads: int = 1,
     timings: Timings | None = None,
 ) -> bytes:
     """The 128 bytes T | U | v that prove the assignment's public inputs, with masks made for this proof alone.
 
     In: assignment (n_wires, 4) in Montgomery form, z_0 = 1, copied first; context, 32 bytes that the proof is bound to.  timings receives
-    the seconds of "rows", "polynomials", "T", "U" and "verify".
+    the seconds of "key" (what the first proof with it takes), "rows", "transforms", "T", "challenge" (also v and the quotients by X - r),
+    "U" and "verify".  threads: of T and U; 0: one for each core.  Calls from several threads share the key, and nothing else.
     No proof is handed out that does not verify: under a wrong key it would be false, and tell of the witness what the masks should hide.
     Not constant time: see SECURITY.md.
     Raises Unsatisfied: a row fails.  InputError: a wrong shape or value, a random source that repeats itself.  CircuitMismatch: the key
-    is for another system.
+    is for another system.  FileDamaged, KeyRefused: see ProvingKey.points.
     """
+    n_threads = count(threads)
     require_outlined(square)
     assignment = np.array(assignment, order="C")
     _require_fitting(key, square, assignment, context)
     try:
-        return _prove(key, square, assignment, context, timings)
+        with workers(n_threads) as run:
+            return _prove(key, square, assignment, context, _Sums(key, n_threads, run), timings)
     except BaseException as error:
         # The frames below hold the witness and masks, and this one its copy: a traceback that shows locals must not see them.
         del assignment
         raise error.with_traceback(None) from None
 
 
-def _prove(key: ProvingKey, square: SquareR1CS, assignment: Words, context: bytes, timings: Timings | None) -> bytes:
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """How T and U are taken."""
+
+    key: ProvingKey
+    jobs: int
+    run: Run
+
+    def take(self, which: int, scalars: Words) -> Words:
+        """sum_i k_i P_i over the points of T or U, (12,) affine.  In: scalars canonical."""
+        return self.key.points().sum(which, scalars, jobs=self.jobs, run=self.run)
+
+
+def _prove(
+    key: ProvingKey, square: SquareR1CS, assignment: Words, context: bytes, sums: _Sums, timings: Timings | None
+) -> bytes:
+    with timed(timings, "key"):
+        key.points()
     public_inputs = _octets(fr_to_canonical(assignment[1 : key.n_public + 1]))
     proof, attempt = None, 0
     bound = key.verifying_key.digest + context + assignment.tobytes()
     while proof is None:
         masks = fresh_masks(attempt.to_bytes(_COUNT_BYTES, "little") + bound)
-        proof, attempt = _attempt(key, square, assignment, masks, public_inputs, context, timings), attempt + 1
-    with _timed(timings, "verify"):
+        proof, attempt = _attempt(key, square, assignment, masks, public_inputs, context, sums, timings), attempt + 1
+    with timed(timings, "verify"):
         if not _verifies(key, public_inputs, proof, context):
             raise KeyRefused(
                 "proving key", "a proof made with it does not verify, so it is not what it says; get the key again"
@@ -98,32 +121,33 @@ def _attempt(
     masks: tuple[int, int],
     public_inputs: Octets,
     context: bytes,
+    sums: _Sums,
     timings: Timings | None,
 ) -> bytes | None:
     """Steps 1 to 6 with these masks; None if the challenge lies in H or a point is infinite: start again, output nothing."""
     domain = Domain(key.domain_size)
-    with _timed(timings, "rows"):
+    with timed(timings, "rows"):
         polynomials = ProofPolynomials(domain, key.n_private)
         failed = polynomials.rows(square, assignment)
         if failed >= 0:
             raise Unsatisfied(f"row {failed}", "the assignment does not satisfy it: <A, z>^2 is not <B, z>")
-    with _timed(timings, "polynomials"):
+    with timed(timings, "transforms"):
         # 1. a'(X) = a_w(X) + m(X) Z(X), m = s0 + s1 X
         # 2. q(X) = h(X) + 2 a(X) m(X) + m(X)^2 Z(X),   p(X) = b(X) + q(X) Z(X) = (a'(X) + x_A(X))^2
         scalars = polynomials.commit(assignment, masks)
-    with _timed(timings, "T"):
+    with timed(timings, "T"):
         # 3. T = [(alpha a'(tau) + p(tau)) / delta]
-        t = _combine(key.t_points, scalars)
-    # 4. r = H(verifying-key digest, context, public inputs, T)
-    r = challenge(key.verifying_key.digest, context, public_inputs, _encode(t))
-    if domain.contains(r):
-        return None
-    with _timed(timings, "polynomials"):
+        t = sums.take(T, scalars)
+    with timed(timings, "challenge"):
+        # 4. r = H(verifying-key digest, context, public inputs, T)
+        r = challenge(key.verifying_key.digest, context, public_inputs, _encode(t))
+        if domain.contains(r):
+            return None
         # 5. v = a'(r)
         scalars, v = polynomials.open(r)
-    with _timed(timings, "U"):
+    with timed(timings, "U"):
         # 6. U = [ (alpha (a'(X) - v) + (p(X) - p(r))) / (X - r) at X = tau ]
-        u = _combine(key.u_points, scalars)
+        u = sums.take(U, scalars)
     if not t.any() or not u.any():
         return None
     return _encode(t) + _encode(u) + v.to_bytes(SCALAR_BYTES, "little")
@@ -134,11 +158,6 @@ def _verifies(key: ProvingKey, public_inputs: Octets, proof: bytes, context: byt
         return verify(key.verifying_key, public_inputs, proof, context)
     except WireError:  # a point outside the subgroup
         return False
-
-
-def _combine(points: Words, scalars: Words) -> Words:
-    """sum_i k_i P_i, (12,) affine.  In: scalars canonical."""
-    return g1_sum(points, scalars)
 
 
 def _encode(point: Words) -> bytes:
@@ -171,7 +190,7 @@ def _require_fitting(key: ProvingKey, square: SquareR1CS, assignment: Words, con
 
 
 @contextmanager
-def _timed(timings: Timings | None, name: str) -> Iterator[None]:
+def timed(timings: Timings | None, name: str) -> Iterator[None]:
     """Adds the seconds of the block to timings[name]."""
     start = time.perf_counter()
     yield

@@ -3,7 +3,9 @@
 import os
 import traceback
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 
 from bonsai_circuits.errors import CircuitError, CircuitMismatch, InputError, KeyRefused, Unsatisfied
 from bonsai_circuits.kernels.sparse import sparse_columns, sparse_rows
-from bonsai_circuits.keys.proving_key import ProvingKey
+from bonsai_circuits.keys.proving_key import ProvingKey, with_multiples
 from bonsai_circuits.keys.setup import development_setup
 from bonsai_circuits.prover import pari
 from bonsai_circuits.prover.pari import prove
@@ -21,7 +23,7 @@ from bonsai_circuits.r1cs.system import SparseRows, SquareR1CS
 from bonsai_verifier.batch import verify
 from bonsai_verifier.curve import encode_g1_many, g1_sum
 from bonsai_verifier.field import Octets, Words, fr_from_ints, fr_to_canonical, fr_to_ints
-from bonsai_verifier.kernels import cpu
+from bonsai_verifier.kernels import cpu, fixed
 from bonsai_verifier.parameters import FR_MODULUS
 from bonsai_verifier.transcript import challenge
 from bonsai_verifier.wire import encode_verifying_key
@@ -145,8 +147,53 @@ def test_no_proof_is_handed_out_under_a_wrong_key(case: Case) -> None:
 def test_timings_name_the_steps(case: Case) -> None:
     timings: dict[str, float] = {}
     prove(case.key, case.square, case.assignment, timings=timings)
-    assert set(timings) == {"rows", "polynomials", "T", "U", "verify"}
+    assert set(timings) == {"key", "rows", "transforms", "T", "challenge", "U", "verify"}
     assert all(seconds > 0 for seconds in timings.values())
+
+
+@pytest.mark.parametrize("threads", [0, 1, 2])
+def test_threads_share_a_proof(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+    monkeypatch.setattr(fixed, "_LEAST_JOB", 1)
+    monkeypatch.setattr(pari, "fresh_masks", lambda _: (5, 7))
+    case = Case(20)
+    proof = prove(case.key, case.square, case.assignment, CONTEXT, threads=threads)
+    assert proof == case.prove(CONTEXT)
+    assert verified(case.key, case.public, proof, CONTEXT)
+
+
+@pytest.mark.parametrize("threads", [-1, 1.5, "2", True])
+def test_no_numbers_of_threads_are_refused(case: Case, threads: Any) -> None:
+    with pytest.raises(InputError, match="threads"):
+        prove(case.key, case.square, case.assignment, threads=threads)
+
+
+def test_proofs_made_at_once_share_a_key_and_no_mask(monkeypatch: pytest.MonkeyPatch) -> None:
+    case, made, fresh = Case(20), [], pari.fresh_masks
+    monkeypatch.setattr(pari, "fresh_masks", lambda bound: (made.append(fresh(bound)), made[-1])[1])
+    with ThreadPoolExecutor(4) as pool:
+        proofs = list(pool.map(lambda _: case.prove(), range(12)))
+    assert len(set(proofs)) == 12
+    assert len({mask for masks in made for mask in masks}) == 2 * len(made) == 24
+    assert all(verified(case.key, case.public, proof) for proof in proofs[:4])
+
+
+@pytest.mark.parametrize("memory", [0, 20_000, 60_000, None])
+def test_proofs_are_the_same_whatever_multiples_a_key_has(memory: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pari, "fresh_masks", lambda _: (5, 7))
+    case = Case(20)
+    key = with_multiples(case.key, memory)
+    assert memory is None or key.memory <= max(memory, case.key.memory // case.key.windows.multiples)
+    assert prove(key, case.square, case.assignment, CONTEXT) == case.prove(CONTEXT)
+
+
+def test_no_proof_is_handed_out_under_wrong_multiples(case: Case) -> None:
+    more = case.key.multiples
+    assert more is not None
+    for name in ("t", "u"):
+        table = getattr(more, name).copy()
+        table[0] = table[0, ::-1]
+        with pytest.raises(KeyRefused):
+            prove(replace(case.key, multiples=replace(more, **{name: table})), case.square, case.assignment)
 
 
 # Refused -----------------------------------------------------------------------------------------------------------------------------
