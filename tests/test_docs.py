@@ -23,6 +23,7 @@ from bonsai_circuits.cli.main import run as bonsai
 from bonsai_circuits.dsl.builder import Builder
 from bonsai_circuits.errors import BonsaiError
 from bonsai_circuits.interop import node
+from bonsai_circuits.interop.circom_templates import simplification
 from bonsai_circuits.keys.domain import smallest_domain
 from bonsai_circuits.lowering.square import RULES, lower
 from bonsai_circuits.native.poseidon import PoseidonParameters, poseidon_parameters
@@ -30,6 +31,7 @@ from bonsai_circuits.pipeline import Circuit, build
 from bonsai_circuits.relations.builtin import built_in
 from bonsai_verifier import decode_proof, decode_verifying_key
 from bonsai_verifier.parameters import FR_MODULUS
+from tests.interop.twins import ROWS as TWIN_ROWS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -42,7 +44,7 @@ DOCS = ROOT / "docs"
 # prints: "..." in it stands for anything, a line number of a file of the toolkit for any number.  A line that ends in
 # `# exit code 1` is to fail that way.  A line `make` stands for what `make` leaves in compiled/.
 
-PAGES = ("README.md", "docs/tutorial.md", "docs/tools.md", "verifier/README.md")
+PAGES = ("README.md", "docs/tutorial.md", "docs/tools.md", "docs/verifier.md", "verifier/README.md")
 MADE_BY_MAKE = ("bonsai compile send --no-circom", "bonsai setup send")
 
 _COMMAND = re.compile(r"\s*(?:\$ )?(?:\.venv/bin/)?(bonsai .*|python -m bonsai_verifier .*)")
@@ -421,6 +423,12 @@ def test_relations_states_the_rules_of_send() -> None:
     stated = table("relations.md", "rule", "R1CS")
     assert stated.pop("total") == cells(911, 1174)
     assert stated == {str(rule): cells(rows[rule], squares[str(rule)]) for rule in RULES if squares[str(rule)]}
+
+
+def test_relations_states_the_rows_of_the_circom_twins() -> None:
+    """Those that tests/interop counts in what the compiler wrote."""
+    stated = table("relations.md", "twin", "rows")
+    assert stated == {name: cells(rows, f"`--O{simplification(name)}`") for name, rows in TWIN_ROWS.items()}
 
 
 def test_both_systems_leave_the_dimensions_of_the_free_choices() -> None:

@@ -25,9 +25,10 @@ COMPILE_SECONDS = 600.0
 WITNESS_SECONDS = 300.0
 _CALCULATOR = "witness_calculator.js"
 
-# Reads a list of inputs, writes a list of {wtns: base64} or {error: text}. The program's own log must not mix with it.
+# Reads a list of inputs, writes a list of {wtns: base64}, of {values: base64} if it is told how many wires are asked for, or of
+# {error: text}. The program's own log must not mix with it.
 _BATCH = """
-const [calculator, wasm] = process.argv.slice(1);
+const [calculator, wasm, wires] = process.argv.slice(1);
 console.log = console.error;
 const fs = require("fs"), build = require(calculator), code = fs.readFileSync(wasm);
 (async () => {
@@ -35,7 +36,12 @@ const fs = require("fs"), build = require(calculator), code = fs.readFileSync(wa
   for (const inputs of JSON.parse(fs.readFileSync(0, "utf8"))) {
     try {
       const circuit = await build(code);
-      results.push({ wtns: Buffer.from(await circuit.calculateWTNSBin(inputs, 1)).toString("base64") });
+      if (wires) {
+        const values = Buffer.from(await circuit.calculateBinWitness(inputs, 1)).subarray(0, 32 * wires);
+        results.push({ values: values.toString("base64") });
+      } else {
+        results.push({ wtns: Buffer.from(await circuit.calculateWTNSBin(inputs, 1)).toString("base64") });
+      }
     } catch (error) {
       results.push({ error: String(error.message ?? error) });
     }
@@ -112,17 +118,29 @@ def calculate_witness(
 
 
 def calculate_witnesses(
-    wasm: Path, batch: Iterable[Mapping[str, Value]], timeout: float = WITNESS_SECONDS
+    wasm: Path, batch: Iterable[Mapping[str, Value]], timeout: float = WITNESS_SECONDS, n_wires: int | None = None
 ) -> list[NDArray[np.uint64] | ToolFailed]:
-    """As calculate_witness, many in one process and nothing written: per inputs the values, or the failure."""
+    """As calculate_witness, many in one process and nothing written: per inputs the values, or the failure.
+
+    In: n_wires, if no more than the first so many wires are asked for, the constant being the first and the public ones next.  Of a large
+    program all values of a few dozen witnesses are more than node can hand over.
+    """
     wasm = wasm.resolve()
+    if n_wires is not None and n_wires < 1:
+        raise InputError("n_wires", f"{n_wires} is not positive; None asks for all wires")
     stdin = json.dumps([{name: _decimal(value, name) for name, value in inputs.items()} for inputs in batch])
-    arguments = ["-e", _BATCH, str(wasm.with_name(_CALCULATOR)), str(wasm)]
+    limit = "" if n_wires is None else str(n_wires)
+    arguments = ["-e", _BATCH, str(wasm.with_name(_CALCULATOR)), str(wasm), limit]
     _, output = run_tool("witness calculator", arguments, wasm.parent, timeout, stdin)
-    return [
-        decode_wtns(b64decode(result["wtns"])) if "wtns" in result else ToolFailed("witness", result["error"].strip())
-        for result in json.loads(output)
-    ]
+    return [_decoded(result) for result in json.loads(output)]
+
+
+def _decoded(result: Mapping[str, str]) -> NDArray[np.uint64] | ToolFailed:
+    if "error" in result:
+        return ToolFailed("witness", result["error"].strip())
+    if "wtns" in result:
+        return decode_wtns(b64decode(result["wtns"]))
+    return np.frombuffer(b64decode(result["values"]), "<u8").astype(np.uint64).reshape(-1, 4)
 
 
 def _decimal(value: Value, name: str) -> str | list[object]:

@@ -232,6 +232,16 @@ def test_inputs_of_the_wrong_shape_are_named(literal: Program) -> None:
             circom.calculate_witnesses(literal.paths.wasm, [{**honest, "t": value}])
 
 
+def test_no_more_wires_are_handed_over_than_asked_for(optimised: Program) -> None:
+    batch = accepted()[::9]
+    for n in (1, 6, 200, optimised.system.n_wires, optimised.system.n_wires + 1):
+        some = circom.calculate_witnesses(optimised.paths.wasm, batch, n_wires=n)
+        values = [ints_from_limbs(result) for result in some if not isinstance(result, ToolFailed)]
+        assert values == [all_values[:n] for all_values in optimised.witnesses(batch)]
+    with pytest.raises(InputError, match="n_wires"):
+        circom.calculate_witnesses(optimised.paths.wasm, batch, n_wires=0)
+
+
 def test_a_program_with_a_mistake_is_reported_in_the_compilers_words(optimised: Program, tmp_path: Path) -> None:
     source = tmp_path / "wrong.circom"
     source.write_text("pragma circom 2.0.0;\ntemplate T() { signal input x; y <== x; }\ncomponent main = T();\n")

@@ -3,6 +3,7 @@
 Points are affine (u, v); sums are kept as fractions (U : V : Z) so that one inversion a scalar is enough.
 """
 
+from functools import cache
 from hashlib import blake2s
 
 Q = 0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001
@@ -24,17 +25,23 @@ def plus(p: Fraction, q: Fraction) -> Fraction:
     return u * (square - product) % Q, v * (square + product) % Q, (square + product) * (square - product) % Q
 
 
+@cache
+def doubled(p: Point, n: int) -> Fraction:
+    """[2^n] P, remembered: what is asked for are the same few generators again and again."""
+    if n == 0:
+        return (*p, 1)
+    half = doubled(p, n - 1)
+    return plus(half, half)
+
+
 def times(n: int, p: Point) -> Fraction:
     """[n] P by doubling and adding; n may be negative."""
-    u, v = p
     if n < 0:
-        n, u = -n, -u
-    out, power = ZERO, (u % Q, v, 1)
-    while n:
-        if n % 2:
-            out = plus(out, power)
-        power = plus(power, power)
-        n //= 2
+        return times(-n, (-p[0] % Q, p[1]))
+    out = ZERO
+    for i in range(n.bit_length()):
+        if n >> i & 1:
+            out = plus(out, doubled(p, i))
     return out
 
 

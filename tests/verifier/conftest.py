@@ -20,12 +20,10 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
     calls = Counted([], [])
     sums, in_subgroup = equation.sums, equation.in_subgroup
 
-    def counted_sums(
-        vk: bv.VerifyingKey, c: equation.Claims, *args: Any, subgroup: bool = False, run: Any = map
-    ) -> Any:
+    def counted_sums(vk: bv.VerifyingKey, c: equation.Claims, *args: Any, test: bool = False, **named: Any) -> Any:
         calls.sizes.append(len(c))
-        calls.membership.extend([len(c)] * subgroup)
-        return sums(vk, c, *args, subgroup=subgroup, run=run)
+        calls.membership.extend([len(c)] * test)
+        return sums(vk, c, *args, test=test, **named)
 
     def counted_membership(c: equation.Claims, *args: Any, **named: Any) -> bool:
         calls.membership.append(len(c))

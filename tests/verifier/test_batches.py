@@ -43,7 +43,7 @@ def products(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     sizes: list[int] = []
     original = pairing.product
 
-    def counted(pairs: Sequence[Any]) -> pairing.GT:
+    def counted(pairs: Sequence[Any]) -> NDArray[np.uint64]:
         sizes.append(len(pairs))
         return original(pairs)
 

@@ -105,18 +105,21 @@ def test_a_worker_that_is_killed_in_the_middle_changes_nothing() -> None:
         Client(local, set_as_default=False) as client,
     ):
         pids: dict[str, int] = client.run(os.getpid)
-        worker, pid = next(iter(pids.items()))
+        killed: list[str] = []
 
         def kill() -> None:
-            lost.append(len(client.processing()[worker]))
-            os.kill(pid, signal.SIGKILL)
+            lost.append(len(client.processing()[killed[0]]))
+            os.kill(pids[killed[0]], signal.SIGKILL)
 
         timer = threading.Timer(1, kill)
 
         def chunks() -> Iterator[Any]:
             for i in range(0, n, size):
-                if i == 8 * size:
-                    os.kill(pid, signal.SIGSTOP)  # so that it cannot finish what it has before
+                if (
+                    i == 8 * size
+                ):  # stop one that has the key, so gets tasks, and it cannot finish them before it is killed
+                    killed.extend(client.who_has()[f"bonsai-key-{key().digest.hex()}"][:1])
+                    os.kill(pids[killed[0]], signal.SIGSTOP)
                     timer.start()
                 yield proofs[i : i + size], inputs[i : i + size]
 
@@ -124,7 +127,7 @@ def test_a_worker_that_is_killed_in_the_middle_changes_nothing() -> None:
         timer.join()
         after: dict[str, int] = client.run(os.getpid)
     assert lost[0] > 0
-    assert pid not in after.values()
+    assert pids[killed[0]] not in after.values()
     assert verdict == bv.Verdict(False, tuple(bv.BadProof(i, DOES_NOT_HOLD) for i in (5, 700, n - 1)), n)
 
 

@@ -24,7 +24,7 @@ def test_results_come_in_order(n_threads: int) -> None:
 
 def test_one_thread_is_no_thread() -> None:
     with threads.workers(1) as run:
-        assert run is map
+        assert run.run is map
 
 
 def test_zero_threads_are_one_a_core(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,11 +54,26 @@ def test_blocks_cover_all_rows_once() -> None:
         assert all(len(range(n)[at]) <= size for at in threads.blocks(n, size))
 
 
+def test_shares_are_worth_a_job_and_for_all() -> None:
+    assert threads.ALONE.shares(100, 16) == threads.blocks(100, 16)
+    for n_threads, n, n_shares in (
+        (1, 65536, 16),
+        (1, 5000, 2),
+        (2, 65536, 16),
+        (2, 5000, 8),
+        (2, 100, 2),
+        (8, 100, 2),
+        (2, 0, 0),
+    ):
+        shares = threads.Workers(n_threads, map).shares(n, 4096)
+        assert len(shares) == n_shares
+        assert [i for at in shares for i in range(n)[at]] == list(range(n))
+
+
 def test_the_verdict_does_not_depend_on_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (batch, search):
         monkeypatch.setattr(module, "PLANES_FROM", 8)
-    monkeypatch.setattr(batch, "BLOCK", 16)
-    proofs, inputs = tiled(100)
+    proofs, inputs = tiled(200)
     proofs[[1, 50, 99], 96] ^= 1
     proofs[30, 0] = 0
     inputs[31, 1] = 255
@@ -73,7 +88,6 @@ def test_the_verdict_does_not_depend_on_the_number_of_threads(monkeypatch: pytes
 
 
 def test_an_error_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch, "BLOCK", 16)
     calls = []
     original = batch.decode_proofs
 
@@ -84,7 +98,7 @@ def test_an_error_in_a_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None
         return original(data, **named)
 
     monkeypatch.setattr(batch, "decode_proofs", failing)
-    proofs, inputs = tiled(160)
+    proofs, inputs = tiled(640)
     before = threading.active_count()
     with pytest.raises(MemoryError, match="no room"):
         bv.verify_batch(key(), proofs, inputs, threads=2)

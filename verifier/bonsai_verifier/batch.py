@@ -19,9 +19,10 @@ from . import equation
 from .curve import PLANES_FROM
 from .errors import BonsaiError, InputError, WireError
 from .field import Octets, Words
+from .pairing import gt_inverse, gt_is_one, gt_mul
 from .parameters import CONTEXT_BYTES, PROOF_BYTES, SCALAR_BYTES, WEIGHT_BITS
 from .search import Group, Membership, Part, batch_cost, search
-from .threads import Run, blocks, workers
+from .threads import ALONE, Run, Workers, workers
 from .wire import (
     Bytes,
     PublicInputs,
@@ -44,7 +45,7 @@ Batch: TypeAlias = tuple[VerifyingKey, Proofs, InputsOfProofs] | tuple[Verifying
 NO_CONTEXT = bytes(CONTEXT_BYTES)
 WEIGHT_BYTES = WEIGHT_BITS // 8
 IN_DOMAIN = "proof: the challenge lies in the domain"
-BLOCK = 4096  # rows that are read at a time, by one thread: what a core's cache holds
+BLOCK = 4096  # rows that are read at a time at most: what a core's cache holds
 
 _PROBES = 2  # weights drawn ahead and thrown away, to see a source that starts afresh at every call
 _random_bytes = os.urandom
@@ -133,7 +134,7 @@ def verify_batches(
         return _verdicts(read, search_limit, seed_for_tests, run)
 
 
-def _read_named(name: str, batch: Batch, run: Run) -> "_Read":
+def _read_named(name: str, batch: Batch, run: Workers) -> "_Read":
     if not 3 <= len(batch) <= 4:
         raise InputError(name, f"expected (vk, proofs, public_inputs) and perhaps contexts, got {len(batch)} values")
     vk, proofs, public_inputs = batch[:3]
@@ -159,33 +160,32 @@ def _verdicts(read: list["_Read"], search_limit: float | None, seed_for_tests: b
     undecided: list[list[int]] = [[] for _ in read]
     for group, row, reason in found.bad:
         reasons[group][int(read[group].index[row])] = reason
-    for group, row in found.undecided:
-        undecided[group].append(int(read[group].index[row]))
+    for group, rows in found.undecided:
+        undecided[group] += read[group].index[rows].tolist()
     return [
-        Verdict(not bad and not open_, tuple(BadProof(int(i), bad[i]) for i in sorted(bad)), r.n, tuple(sorted(open_)))
-        for r, bad, open_ in zip(read, reasons, undecided, strict=True)
+        Verdict(not bad and not left, tuple(BadProof(i, bad[i]) for i in sorted(bad)), r.n, tuple(sorted(left)))
+        for r, bad, left in zip(read, reasons, undecided, strict=True)
     ]
 
 
 def _failing_parts(groups: list[Group], subgroup_seen: list[bool], run: Run) -> list[Part]:
     """Each group as one part, or nothing if all hold."""
     sums = [
-        equation.sums(g.vk, g.claims, g.weights, subgroup=not seen, run=run)
+        equation.sums(g.vk, g.claims, g.weights, in_g1=seen, test=not seen, run=run)
         for g, seen in zip(groups, subgroup_seen, strict=True)
     ]
-    shown = [seen or s.in_subgroup for s, seen in zip(sums, subgroup_seen, strict=True)]
     whole = equation.value([(g.vk, s) for g, s in zip(groups, sums, strict=True)])
-    if whole.is_one and all(shown):
+    if gt_is_one(whole) and all(s.in_subgroup for s in sums):
         return []
     values = []
     for g, s in zip(groups[:-1], sums[:-1], strict=True):
-        values.append(whole if whole.is_one else equation.value([(g.vk, s)]))
+        values.append(whole if gt_is_one(whole) else equation.value([(g.vk, s)]))
     last = whole
     for value in values:
-        last /= value
+        last = gt_mul(last, gt_inverse(value))
     return [
-        Part(i, np.arange(len(g.claims)), value, Membership.SHOWN if is_shown else Membership.REFUTED)
-        for i, (g, value, is_shown) in enumerate(zip(groups, [*values, last], shown, strict=True))
+        Part(i, np.arange(len(g.claims)), value, Membership.SHOWN if s.in_subgroup else Membership.REFUTED)
+        for i, (g, value, s) in enumerate(zip(groups, [*values, last], sums, strict=True))
     ]
 
 
@@ -274,7 +274,11 @@ class _Read:
 
 
 def _read(
-    vk: VerifyingKey, proofs: Proofs, public_inputs: InputsOfProofs, contexts: Contexts = NO_CONTEXT, run: Run = map
+    vk: VerifyingKey,
+    proofs: Proofs,
+    public_inputs: InputsOfProofs,
+    contexts: Contexts = NO_CONTEXT,
+    run: Workers = ALONE,
 ) -> _Read:
     n = len(proofs)
     if len(public_inputs) != n:
@@ -301,7 +305,7 @@ def _read(
             decoded.v[decoded.fault != 0] = 0
         claims[at] = equation.claims(vk, context_of, inputs, decoded.t_bytes, decoded.T, decoded.U, decoded.v)
 
-    list(run(read, blocks(n, BLOCK)))
+    list(run(read, run.shares(n, BLOCK)))
     fine = (faults == 0) & (wrong_input < 0)
     fine[[*no_inputs, *wrong_lengths]] = False
     in_domain = claims.in_domain & fine

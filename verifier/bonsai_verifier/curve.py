@@ -16,14 +16,14 @@ from .field import Octets, Words, fp_from_ints, fp_to_ints
 from .kernels import encoding as _encoding
 from .kernels import g1 as _g1
 from .kernels import g2 as _g2
+from .kernels import msm as _msm
 from .kernels.cpu import vector
 from .kernels.fp import FP_WORDS
 from .kernels.g1 import G1_AFFINE_WORDS
 from .kernels.g2 import G2_AFFINE_WORDS
 from .kernels.limbs import rows
-from .kernels.msm import g1_msm as _msm
+from .kernels.msm import G1Sum, Run
 from .parameters import G1_BYTES, G1_GENERATOR, G2_BYTES, G2_GENERATOR
-from .threads import Run
 
 # What a status of the kernels means, said to whoever sent the bytes
 POINT_ERRORS = {
@@ -34,7 +34,8 @@ POINT_ERRORS = {
     _encoding.POINT_NOT_ON_CURVE: "not on the curve",
     _encoding.POINT_NOT_IN_SUBGROUP: "on the curve, but outside the subgroup of order r",
 }
-PLANES_FROM = 1 << 40  # points from which bit planes (g1_sums) tell membership in G1 sooner than tests of each
+# Proofs from which the bit planes of two sums (kernels/msm.py) tell sooner whether all points lie in G1 than a test of each
+PLANES_FROM = 128
 POINT_OK: int = _encoding.POINT_OK
 POINT_NOT_IN_SUBGROUP: int = _encoding.POINT_NOT_IN_SUBGROUP
 
@@ -162,27 +163,24 @@ def negate_g1(points: Words) -> Words:
     return out
 
 
-def g1_sum(points: Words, scalars: Words) -> Words:
-    """sum k_i P_i as (12,).  In: points (n, 12); scalars (n, 4), plain integers, not Montgomery."""
-    out: Words = _msm(points, scalars)
+def g1_sum(points: Words, scalars: Words, *, in_g1: bool = False, run: Run = map) -> Words:
+    """sum k_i P_i as (12,).  In: points (n, 12), of G1 if in_g1; scalars (n, 4), plain integers, not Montgomery.  More: kernels/msm.py."""
+    out: Words = _msm.g1_msm(points, scalars, in_g1=in_g1, run=run)
     return out
 
 
 def g1_sums(
-    points: Sequence[Words], scalars: Words, *, planes: bool = False, run: Run = map
-) -> tuple[list[Words], Words | None]:
-    """The sums of k_i P_i over several arrays of points with the same scalars, as (12,) each; and the bit planes of all, (m, 12).
+    points: Sequence[Words],
+    scalars: Sequence[Words],
+    sums: Sequence[tuple[int, int]],
+    *,
+    planes: bool = False,
+    in_g1: bool = False,
+    run: Run = map,
+) -> list[G1Sum]:
+    """The sums of scalars[s]_i points[p]_i for the pairs (p, s) of `sums`, in one go, and with `planes` their bit planes.
 
-    planes: also sum_i b(k_i) P_i for every array and every binary digit b of the scalars.  If these lie in G1 and the scalars are random
-    below 2^128, so does each P_i, but for probability 2^-128 an array (docs/protocol.md, 11).
+    If the scalars are random below 2^128 and the planes lie in G1 (in_g1_many), so does each point that they meet, but for
+    probability 2^-128 a sum (docs/protocol.md, 11).  run(f, jobs) is map or that of a thread pool.  More: kernels/msm.py.
     """
-    sums: list[Words] = list(run(_msm, points, [scalars] * len(points)))
-    if not planes:
-        return sums, None
-    bits = [
-        np.stack([scalars[:, w] >> np.uint64(b) & np.uint64(1), *[np.zeros_like(scalars[:, 0])] * 3], axis=1)
-        for w in range(2)
-        for b in range(64)
-    ]
-    jobs = [(p, b) for p in points for b in bits]
-    return sums, np.array(list(run(_msm, *zip(*jobs, strict=True))))
+    return _msm.g1_sums(points, scalars, sums, planes=planes, in_g1=in_g1, run=run)

@@ -25,8 +25,10 @@ from .curve import g1_sum, g1_sums, in_g1_many, negate_g1, one_words
 from .field import Octets, Words
 from .kernels import cpu
 from .kernels.fr import FR_WORDS
+from .kernels.g1 import G1_AFFINE_WORDS
 from .kernels.limbs import WORD_BYTES, place, readable, rows
-from .pairing import GT, product, product_is_one
+from .kernels.msm import G1Sum
+from .pairing import product, product_is_one
 from .parameters import FR_GENERATOR, FR_MODULUS
 from .threads import Run, blocks
 from .transcript import challenge_bytes_many
@@ -116,43 +118,54 @@ def _constants(body: Any, domain_size: int, n_public: int) -> Words:
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """The three terms of a weighted sum, (12,) each, and whether the T and U that went in were seen to lie in G1."""
+    """The three terms of a weighted sum, (12,) each, and whether the T and U that went in are known to lie in G1."""
 
     t: Words  # sum rho T
     u: Words  # - sum rho U
     rest: Words  # sum (rho r) U - (sum rho v) [alpha] - (sum rho v_p) [1]
-    in_subgroup: bool  # False also where nobody asked
+    in_subgroup: bool
 
     def pairs(self, vk: VerifyingKey) -> list[tuple[Words, Words]]:
         """What the product of pairings is taken over."""
         return [(self.t, vk.delta.to_words()), (self.u, vk.tau.to_words()), (self.rest, one_words()[1])]
 
 
-def sums(vk: VerifyingKey, c: Claims, weights: Words, *, subgroup: bool = False, run: Run = map) -> Sums:
+def sums(
+    vk: VerifyingKey, c: Claims, weights: Words, *, in_g1: bool = False, test: bool = False, run: Run = map
+) -> Sums:
     """sum weights_i proof_i.  In: weights (n, 4) below 2^128.
 
-    subgroup: also see whether every T and U lies in G1, by the bit planes of their sums: for random weights of 128 bits, wrong with
-    probability 2 2^-128.
-    Cost: three sums of n multiples; with subgroup, 260 tests of membership besides.
+    in_g1: every T and U was seen to lie in G1.  test: see whether they do, by the bit planes of their sums; for random weights of 128
+    bits, wrong with probability 2 2^-128.
+    Cost: three sums of n multiples; with `test`, some 300 tests of membership besides.
     """
-    (sum_t, sum_u), planes = g1_sums([c.T, c.U], weights, planes=subgroup, run=run)
-    rest = g1_sum(np.concatenate([c.U, vk.alpha.to_words()[None], one_words()[0][None]]), weighted(c, weights))
-    return Sums(sum_t, negate_g1(sum_u[None])[0], rest, planes is not None and _all_in_subgroup(planes, run))
+    u_and_fixed = np.concatenate([c.U, vk.alpha.to_words()[None], one_words()[0][None]])
+    of_t, of_u, rest = g1_sums(
+        [c.T, u_and_fixed],
+        [weights, weighted(c, weights)],
+        [(0, 0), (1, 0), (1, 1)],
+        planes=test,
+        in_g1=in_g1,
+        run=run,
+    )
+    shown = in_g1 or (test and _planes_in_subgroup([of_t, of_u], run))
+    return Sums(of_t.total, negate_g1(of_u.total[None])[0], rest.total, shown)
 
 
 def in_subgroup(c: Claims, weights: Words, *, run: Run = map) -> bool:
-    """Whether every T and U lies in G1, as `sums` tells it.  Cost: two sums of n multiples, 260 tests of membership."""
-    _, planes = g1_sums([c.T, c.U], weights, planes=True, run=run)
-    return planes is not None and _all_in_subgroup(planes, run)
+    """Whether every T and U lies in G1, as `sums` tests it.  Cost: two sums of n multiples, some 300 tests of membership."""
+    return _planes_in_subgroup(g1_sums([c.T, c.U], [weights], [(0, 0), (1, 0)], planes=True, run=run), run)
 
 
-def _all_in_subgroup(planes: Words, run: Run) -> bool:
-    parts = run(in_g1_many, [planes[rows] for rows in blocks(len(planes), _PLANES_AT_ONCE)])
+def _planes_in_subgroup(sums: Sequence[G1Sum], run: Run) -> bool:
+    """Every plane of every window by itself: their sum alone would show an order of 3 two times in three."""
+    planes = np.concatenate([s.planes.reshape(-1, G1_AFFINE_WORDS) for s in sums])
+    parts = run(in_g1_many, [planes[at] for at in blocks(len(planes), _PLANES_AT_ONCE)])
     return bool(np.concatenate(list(parts)).all())
 
 
-def value(keys_and_sums: Sequence[tuple[VerifyingKey, Sums]]) -> GT:
-    """The value of several sums together: 1 if and only if the equation holds for all of them, added up.
+def value(keys_and_sums: Sequence[tuple[VerifyingKey, Sums]]) -> Words:
+    """The value of several sums together in GT, (72,): 1 if and only if the equation holds for all of them, added up.
 
     Cost: a pairing for each point of G2 that differs, at most 2 K + 1 for K keys; one last exponentiation.
     """
@@ -176,11 +189,12 @@ def _added(points: list[Words]) -> Words:
 
 
 def holds(vk: VerifyingKey, c: Claims, weights: Words) -> bool:
-    """The equation of sum weights_i proof_i.  In: weights (n, 4) below 2^128.  Cost: three sums of n multiples, three pairings.
+    """The equation of sum weights_i proof_i, whose points lie in G1.  In: weights (n, 4) below 2^128.
 
+    Cost: three sums of n multiples, three pairings.
     One claim with a weight other than 0: exact.  More with random weights of 128 bits: wrong with probability 2^-128.
     """
-    return product_is_one(sums(vk, c, weights).pairs(vk))
+    return product_is_one(sums(vk, c, weights, in_g1=True).pairs(vk))
 
 
 def weighted(c: Claims, weights: Words) -> Words:

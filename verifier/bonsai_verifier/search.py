@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from . import equation
 from .curve import PLANES_FROM, in_g1_many
 from .field import Words
-from .pairing import GT
+from .pairing import gt_inverse, gt_is_one, gt_mul
 from .threads import Run
 from .wire import FAULT_T_NOT_IN_SUBGROUP, FAULT_U_NOT_IN_SUBGROUP, VerifyingKey, proof_fault
 
@@ -32,13 +32,13 @@ DOES_NOT_HOLD = "proof: the equation does not hold"
 
 # Costs, in proofs of a batch that holds, all its work counted; rounded up from measurements
 _PAIRING_COST = 100  # of one product of pairings
-_SUMS_SHARE = 0.5  # of the three sums of n proofs: n times this
+_SUMS_SHARE = 0.7  # of the three sums of n proofs: n times this
 _PLANES_SHARE = 0.25  # of the two sums that membership takes
 _PLANES_COST = 300  # of testing their planes
 _DIRECT_COST = 2  # of testing a proof's two points
 
 _DRAW_BYTES = 16
-_AT_ONCE = 8  # parts that a limited search opens together, whatever the number of threads
+_AT_ONCE = 16  # parts that a limited search opens together at most, whatever the number of threads
 
 
 class Membership(Enum):
@@ -64,29 +64,40 @@ class Part:
 
     group: int
     rows: NDArray[np.intp]
-    value: GT
+    value: Words  # in GT
     membership: Membership
 
     @property
     def is_good(self) -> bool:
-        return self.membership is Membership.SHOWN and self.value.is_one
+        return self.membership is Membership.SHOWN and self.holds
+
+    @property
+    def holds(self) -> bool:
+        """The equation of its sum."""
+        return gt_is_one(self.value)
 
     @property
     def cost(self) -> float:
         """At most that of `open`."""
         n = len(self.rows)
-        cost = 0.0 if self.value.is_one or n == 1 else _PAIRING_COST + n / 2 * _SUMS_SHARE
+        cost = 0.0 if self.holds or n == 1 else _PAIRING_COST + n / 2 * _SUMS_SHARE
         if self.membership is not Membership.SHOWN:
             cost += _DIRECT_COST * n if n < PLANES_FROM else _PLANES_COST + n * _PLANES_SHARE
         return cost
 
+    @property
+    def cost_of_way_down(self) -> float:
+        """About that of following one of its proofs until it is decided."""
+        n = len(self.rows)
+        return 2 * self.cost + _PAIRING_COST * max(0, n.bit_length() - 2)
+
 
 @dataclass(slots=True)
 class Found:
-    """What a search came to: bad proofs and why, and rows that its limit left undecided; each as (group, row)."""
+    """What a search came to, by group and row: bad proofs and why, and parts that its limit left undecided."""
 
     bad: list[tuple[int, int, str]] = field(default_factory=list)
-    undecided: list[tuple[int, int]] = field(default_factory=list)
+    undecided: list[tuple[int, NDArray[np.intp]]] = field(default_factory=list)
 
 
 def batch_cost(n: int) -> float:
@@ -126,14 +137,19 @@ def search(
                 at_hand[n_ids] = child
                 new.append(n_ids)
                 n_ids += 1
-    found.undecided = [(part.group, int(row)) for part in at_hand.values() for row in part.rows]
+    found.undecided = [(part.group, part.rows) for part in at_hand.values()]
     return found
 
 
 def _choose(at_hand: dict[int, Part], new: list[int], limit: float, random_bytes: Callable[[int], bytes]) -> list[int]:
-    """The parts to open next, none that is beyond the limit: those just found to fail, then others, drawn by their sizes."""
+    """The parts to open next, none that is beyond the limit: those just found to fail, then others, drawn by their sizes.
+
+    No more than can be followed down, so that at least those are decided.
+    """
     chosen: list[int] = []
-    others = [i for i in at_hand if i not in set(new)]
+    new_ones = set(new)
+    others = [i for i in at_hand if i not in new_ones]
+    room = limit
     for candidates in (new, others):
         while len(chosen) < _AT_ONCE:
             candidates = [i for i in candidates if i not in chosen and at_hand[i].cost <= limit]
@@ -142,8 +158,11 @@ def _choose(at_hand: dict[int, Part], new: list[int], limit: float, random_bytes
             ends = np.cumsum([len(at_hand[i].rows) for i in candidates])
             drawn = int.from_bytes(random_bytes(_DRAW_BYTES), "little") % int(ends[-1])
             i = candidates[int(np.searchsorted(ends, drawn, side="right"))]
+            if chosen and at_hand[i].cost_of_way_down > room:
+                return chosen
             chosen.append(i)
             limit -= at_hand[i].cost
+            room -= at_hand[i].cost_of_way_down
     return chosen
 
 
@@ -158,8 +177,8 @@ def _open(groups: Sequence[Group], part: Part, run: Run) -> _Opened:
     if part.membership is not Membership.SHOWN and len(rows) < PLANES_FROM:
         bad, fine = _outside(group, rows)
         value = part.value
-        if bad and not value.is_one:
-            value /= _value(group, rows[~fine], run)
+        if bad and not part.holds:
+            value = _quotient(value, _value(group, rows[~fine], run))
         rest = Part(part.group, rows[fine], value, Membership.SHOWN)
         return bad, _failing([rest] if fine.any() else [])
     if part.membership is Membership.OPEN:
@@ -173,16 +192,16 @@ def _open(groups: Sequence[Group], part: Part, run: Run) -> _Opened:
 def _halves(group: Group, part: Part, run: Run) -> tuple[Part, Part]:
     left, right = np.split(part.rows, [len(part.rows) // 2])
     claims, weights = group.claims[left], group.weights[left]
-    ask = part.membership is Membership.REFUTED
-    if part.value.is_one:
+    refuted = part.membership is Membership.REFUTED
+    if part.holds:
         shown = equation.in_subgroup(claims, weights, run=run)
         left_value = right_value = part.value
     else:
-        sums = equation.sums(group.vk, claims, weights, subgroup=ask, run=run)
+        sums = equation.sums(group.vk, claims, weights, in_g1=not refuted, test=refuted, run=run)
         shown = sums.in_subgroup
         left_value = equation.value([(group.vk, sums)])
-        right_value = part.value / left_value
-    if not ask:
+        right_value = _quotient(part.value, left_value)
+    if not refuted:
         of_left = of_right = Membership.SHOWN
     elif shown:
         of_left, of_right = Membership.SHOWN, Membership.REFUTED
@@ -191,11 +210,15 @@ def _halves(group: Group, part: Part, run: Run) -> tuple[Part, Part]:
     return Part(part.group, left, left_value, of_left), Part(part.group, right, right_value, of_right)
 
 
+def _quotient(whole: Words, part: Words) -> Words:
+    return gt_mul(whole, gt_inverse(part))
+
+
 def _failing(parts: Iterable[Part]) -> list[Part]:
     return [part for part in parts if not part.is_good]
 
 
-def _value(group: Group, rows: NDArray[np.intp], run: Run) -> GT:
+def _value(group: Group, rows: NDArray[np.intp], run: Run) -> Words:
     return equation.value([(group.vk, equation.sums(group.vk, group.claims[rows], group.weights[rows], run=run))])
 
 

@@ -5,30 +5,52 @@ its `run` on to jobs of its own: they would wait for a thread that waits for the
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from .errors import InputError
 
-Run: TypeAlias = Callable[..., Iterator[Any]]  # run(f, xs, ...) -> the f(x, ...), in the order of the xs
+_SHARES, _LEAST = 4, 64  # of rows: shares for each thread, rows in one
+
+Run: TypeAlias = Callable[..., Iterable[Any]]  # run(f, xs, ...) -> the f(x, ...), in the order of the xs
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """A `run` on so many threads."""
+
+    threads: int
+    run: Run
+
+    def __call__(self, f: Callable[..., Any], *xs: Iterable[Any]) -> Iterable[Any]:
+        return self.run(f, *xs)
+
+    def shares(self, n: int, at_most: int) -> list[slice]:
+        """Rows 0..n in slices that are worth a job, several for each thread where that can be, none above `at_most`."""
+        size = at_most if self.threads == 1 else -(-n // (_SHARES * self.threads))
+        return blocks(n, min(at_most, max(_LEAST, -(-size // _LEAST) * _LEAST)))
+
+
+ALONE = Workers(1, map)
 
 
 @contextmanager
-def workers(threads: int) -> Iterator[Run]:
-    """`run` on this many threads; 0: one for each core that this process may use.
+def workers(threads: int) -> Iterator[Workers]:
+    """Workers on this many threads; 0: one for each core that this process may use.
 
     An exception in a job is raised where its result is asked for; jobs that have not begun by then never do, also after an interrupt.
     Raises InputError: no number of threads.
     """
     n = _count(threads)
     if n == 1:
-        yield map
+        yield ALONE
         return
     pool = ThreadPoolExecutor(n, thread_name_prefix="bonsai")
     try:
-        yield pool.map
+        yield Workers(n, pool.map)
     finally:
         pool.shutdown(cancel_futures=True)
 

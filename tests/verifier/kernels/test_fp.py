@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from bonsai_verifier.field import fp_from_ints, fp_to_ints
 from bonsai_verifier.kernels import fp
+from bonsai_verifier.parameters import BLS_X
 from bonsai_verifier.parameters import FP_MODULUS as P
 from tests.verifier.kernels.calling import call, result
 
@@ -24,6 +25,17 @@ def test_sqrt_knows_a_square_from_another_and_finds_its_root(a: int) -> None:
     assert found == (pow(a, (P - 1) // 2, P) != P - 1)
     if found:
         assert fp_to_ints(d)[0] ** 2 % P == a
+
+
+def test_the_exponent_of_a_root_and_its_factors() -> None:
+    """2 e = 1 modulo (p - 1)/2, and e in x = |z|."""
+    e, x = (3 * P - 1) // 4, -BLS_X
+    assert 2 * e % ((P - 1) // 2) == 1
+    assert x * (x - 1) * (x * (x + 1) ** 3 + 1) == 4 * e
+    d = np.empty((1, 6), np.uint64)
+    for a in (0, 1, 2, 3, P - 1):  # of any element, a square or not
+        call(fp._root, d, fp_from_ints([a]))
+        assert fp_to_ints(d) == [pow(a, e, P)]
 
 
 @given(element)

@@ -103,13 +103,45 @@ def test_constants_are_written_whole(ops: limbs.FieldOperations, m: int, n: int)
 
 def test_power_equals_integers() -> None:
     ops, m, n = FIELDS["fr"]
-    for exponent in (1, 2, 3, 10, 0x8001, m - 2):
-        op = limbs.power(f"test_power_{exponent}", ops, exponent)
+    for exponent, runs in (
+        (1, ()),
+        (2, ()),
+        (3, (2,)),
+        (10, ()),
+        (0x8001, ()),
+        (m - 2, ()),
+        (0xFF0F7, (2, 4)),
+        (m - 2, (2, 4)),
+    ):
+        op = limbs.power(f"test_power_{exponent}_{len(runs)}", ops, exponent, runs)
         for a in (0, 1, 5, m - 1):
             mont = limbs_from_ints([a * 2**256 % m], n)
             expected = [pow(a, exponent, m) * 2**256 % m]
             assert ints_from_limbs(result(op, mont)) == expected
             assert ints_from_limbs(results_in_place(op, mont)[0]) == expected
+
+
+def test_power_squares_a_bit_and_multiplies_a_run() -> None:
+    assert limbs._steps("1101000", ()) == [
+        ("start", 1),
+        ("square", 1),
+        ("times", 1),
+        ("square", 2),
+        ("times", 1),
+        ("square", 3),
+    ]
+    steps = limbs._steps("111100011", (2, 4))
+    prepare = [
+        ("start", 1),
+        ("square", 1),
+        ("times", 1),
+        ("keep", 2),
+        ("start", 2),
+        ("square", 2),
+        ("times", 2),
+        ("keep", 4),
+    ]
+    assert steps == [*prepare, ("start", 4), ("square", 5), ("times", 2)]
 
 
 def test_the_top_bit_of_a_modulus_must_be_free() -> None:

@@ -12,6 +12,7 @@ from py_ecc.fields import optimized_bls12_381_FQ12 as FQ12
 
 from bonsai_verifier.field import fp_from_ints, fp_to_ints
 from bonsai_verifier.kernels import fp2, fp6, fp12
+from bonsai_verifier.kernels.sums import sum_of_fp2_products
 from bonsai_verifier.parameters import FP_MODULUS as P
 from tests.verifier.kernels.calling import call, result, results_in_place
 
@@ -125,14 +126,51 @@ def test_fp2_mul_fp_equals_the_oracle(a: Coefficients, b: int) -> None:
     assert values_in_place(fp2.fp2_mul_fp, a, [b, 0])[1] == expected
 
 
+@pytest.mark.parametrize("k", [2, 3])
+def test_sum_of_fp2_products_equals_the_oracle(k: int) -> None:
+    op = operation(f"fp2_mul_{k}")
+
+    @settings(max_examples=60)
+    @given(elements(2 * k), elements(2 * k))
+    def check(a: Coefficients, b: Coefficients) -> None:
+        terms = [fq12(a[2 * i : 2 * i + 2]) * fq12(b[2 * i : 2 * i + 2]) for i in range(k)]
+        expected = coefficients(sum(terms, FQ12.zero()), 2)
+        assert value(op, a, b)[:2] == expected
+        assert [d[:2] for d in values_in_place(op, a, b)] == [expected, expected]
+
+    check()
+
+
+def test_sums_of_products_reach_their_bound() -> None:
+    """All operands at their most: c0 sums p (p - 1) for 0, the opposite of which is p, and (p - 1)^2."""
+    for a, b in ((P - 1, P - 1), (0, P - 1), (P - 1, 0), (1, P - 1)):
+        x, y = [a] * 6, [b] * 6
+        assert value(fp2.fp2_mul_3, x, y)[:2] == [0, 6 * a * b % P]
+        assert value(fp2.fp2_mul_3, [a, 0] * 3, y)[:2] == [3 * a * b % P] * 2
+        assert value(fp2.fp2_mul_3, [0, a] * 3, y)[:2] == [-3 * a * b % P, 3 * a * b % P]
+
+
+def test_more_products_than_a_sum_can_hold_are_refused() -> None:
+    with pytest.raises(AssertionError):
+        call(sum_of_fp2_products(4), *(np.zeros((8, 6), np.uint64) for _ in range(3)))
+
+
 @settings(max_examples=40)
-@given(elements(12), elements(6))
+@given(elements(12), elements(4))
 def test_mul_by_line_is_the_product_with_powers_0_2_3_of_w(a: Coefficients, line: Coefficients) -> None:
     w = FQ12([0, 1] + [0] * 10)
-    factor = fq12(line[:2]) + fq12(line[2:4]) * w**2 + fq12(line[4:]) * w**3
+    factor = fq12(line[:2]) + fq12(line[2:]) * w**2 + w**3
     expected = coefficients(fq12(a) * factor)
     assert value(fp12.fp12_mul_by_line, a, line) == expected
-    assert values_in_place(fp12.fp12_mul_by_line, a, [*line, *[0] * 6])[0] == expected
+    assert values_in_place(fp12.fp12_mul_by_line, a, [*line, *[0] * 8])[0] == expected
+
+
+@settings(max_examples=40)
+@given(elements(6), elements(4))
+def test_mul_by_01_reads_two_coefficients(a: Coefficients, b: Coefficients) -> None:
+    expected = coefficients(fq12(a) * fq12([*b, 0, 0]), 6)
+    assert value(fp6.fp6_mul_by_01, a, [*b, 5, 7]) == expected
+    assert values_in_place(fp6.fp6_mul_by_01, a, [*b, 5, 7]) == [expected, expected]
 
 
 @settings(max_examples=10)

@@ -1,12 +1,12 @@
 """Sums of many pairs of affine points of E(Fp), one inversion a batch: the portable body.
 
-A pool is an array of points, none of them infinity, with room for sums; only its body reads its rows (here: 12 words, as in g1.py).  Pairs and
-names of points: buckets.py.  For the pair P, Q and the slope s of the line through them
+A pool is an array of points, none of them infinity, with room for sums; only its body reads its rows (here: 12 words, as in g1.py).
+Pairs and names of points: buckets.py.  For the pair P, Q and the slope s of the line through them
 
     s = (y_Q - y_P) / (x_Q - x_P),  or if P = Q  3 x_P^2 / 2 y_P,      x = s^2 - x_P - x_Q,      y = s (x_P - x) - y_P
 
-where the divisions of a batch become one inversion and three multiplications each (Montgomery's trick).  Complete on the whole curve: 2 y_P = 0
-at no point, as its order is odd, and P = -Q is reported.  Cost of a pair: 5M 1S; of a doubling 1S more.
+where the divisions of a batch become one inversion and three multiplications each (Montgomery's trick).  Complete on the whole curve:
+2 y_P = 0 at no point, as its order is odd, and P = -Q is reported.  Cost of a pair: 5M 1S; of a doubling 1S more.
 """
 
 from typing import Any
@@ -30,14 +30,16 @@ from .fp import (
     fp_zero,
 )
 from .g1 import g1_affine_is_infinity
-from .limbs import row, stack
+from .limbs import prefetch, row, stack
 
 ROW_WORDS = 2 * FP_WORDS
 BATCH = 1024  # pairs to one inversion
-ROUND_COST = 100  # a round's inversion and calls, in additions
+WIDEST = 16  # bits of a window at most
+ROUND_COST = 25  # a round's inversion and calls, in additions
 SPARE_COLUMNS = 0  # of pairs, beyond the last pair, and
 SPARE_ROWS = 0  # at the end of a pool: what add_pairs takes for itself
 _Y = FP_BYTES
+_AHEAD, _LINE_BYTES = 3, 64  # how many pairs ahead rows are asked for: the time of three is that of main memory
 _ADDS, _CANCELS, _DOUBLES = 0, 1, 2
 
 
@@ -84,14 +86,25 @@ def add_pairs(pool, pairs, infinite, n, scratch):
         end = min(n, start + BATCH)
         fp_one(product)
         for i in range(start, end):
+            _ask(pool, pairs, min(i + _AHEAD, end - 1))
             a, b = row(pool, pairs[0, i] >> 1), row(pool, pairs[1, i] >> 1)
             infinite[i] = _divide_later(row(scratch, i - start), product, a, b, pairs[1, i] & 1)
         fp_inv(product, product)
         for i in range(end - 1, start - 1, -1):
+            _ask(pool, pairs, max(i - _AHEAD, start))
             if infinite[i] != _CANCELS:
                 a, b, d = row(pool, pairs[0, i] >> 1), row(pool, pairs[1, i] >> 1), row(pool, pairs[2, i] >> 1)
                 _add(d, a, b, pairs[1, i] & 1, infinite[i] == _DOUBLES, row(scratch, i - start), product)
                 infinite[i] = _ADDS
+
+
+@inner
+def _ask(pool, pairs, i):
+    """For the rows of pair i, which are 96 bytes at a multiple of 32: two lines each."""
+    for j in range(2):
+        a = row(pool, pairs[j, i] >> 1)
+        prefetch(a)
+        prefetch(a + _LINE_BYTES)
 
 
 @inner

@@ -1,10 +1,10 @@
 """Sums by buckets without a sort: which points to add to which, and when.  Points are rows of a pool that nobody here looks into.
 
-A sum sum_i k_i P_i falls into windows of c bits, and each window of each sum is a *segment* here: points first .. first + n - 1 of the pool
-with a row of digits of magnitude at most 2^(c-1).  Bucket m of a segment shall get the sum of +-P_i over the digits +-m.  It is a place
-where one point can wait.  The next to arrive forms a pair with it and empties the place; the sum of the pair arrives at the same place in a later
-round.  So the pairs of a round are independent, and one inversion serves thousands (affine.py).  A bucket of thousands of points fills the
-rounds as thousands of buckets do: equal scalars cost what random ones do.
+A sum sum_i k_i P_i falls into windows of c bits, and each window of each sum is a *segment* here: points first .. first + n - 1 of the
+pool with a row of digits of magnitude at most 2^(c-1).  Bucket m of a segment shall get the sum of +-P_i over the digits +-m.  It is a
+place where one point can wait.  The next to arrive forms a pair with it and empties the place; the sum of the pair arrives at the same
+place in a later round.  So the pairs of a round are independent, and one inversion serves thousands (affine.py).  A bucket of thousands
+of points fills the rounds as thousands of buckets do: equal scalars cost what random ones do.
 
 The planes of a segment, S_b = the sum of the buckets whose m has bit b, take two additions a bucket, as many as the weighted sum would:
 
@@ -56,7 +56,7 @@ def slots(n_segments: int, c: int) -> int:
 class Workspace:
     """What one job at a time works in: the lists of the schedule, and room for sums in a pool, from row first_slot on.
 
-    Memory: about 3 KiB and 60 bytes a bucket beside the body's scratch.
+    Memory: 110 KiB and 31 bytes a bucket, and the body's scratch.
     """
 
     __slots__ = ("cursor", "first_slot", "free", "infinite", "n_slots", "pairs", "scratch", "waiting")
@@ -177,7 +177,7 @@ def _requeue(cursor, waiting, pairs, infinite, free, first_slot):
 
 @kernel
 def _fold(cursor, segments, waiting, pairs, free, c, b):
-    """B_1, B_3, .. arrive at S_b; B_(2j) and B_(2j+1) arrive at place j, which makes them the buckets of plane b + 1.  Out: pairs of the round.
+    """B_1, B_3, .. arrive at S_b; B_(2j) and B_(2j+1) arrive at place j: the buckets of plane b + 1.  Out: pairs of the round.
 
     For b = 0, 1, .. c - 2, with a round after each.  A bucket goes to two places here, so no pair writes over one.
     """

@@ -1,7 +1,8 @@
 """Fp, the base field of BLS12-381: 6 x 64-bit limbs in Montgomery form, R = 2^384 (contract: limbs.py)."""
 
-from ..parameters import FP_MODULUS
+from ..parameters import BLS_X, FP_MODULUS
 from .cache import inner, kernel
+from .intrinsics import formula
 from .inverse import inversion
 from .limbs import WORD_BITS, WORD_BYTES, constant, field_operations, load_word, power, row, stack, words
 
@@ -14,8 +15,33 @@ fp_is_zero, fp_eq, fp_is_canonical = _ops.is_zero, _ops.eq, _ops.is_canonical
 fp_inv = inversion(
     "fp_inv", FP_MODULUS, FP_WORDS, 2 ** (2 * WORD_BITS * FP_WORDS)
 )  # 1/a, and 0 for a = 0; variable time
-_root = power("fp_root", _ops, (FP_MODULUS + 1) // 4)  # of a square, as p = 3 mod 4
 _HALF = words((FP_MODULUS - 1) // 2, FP_WORDS)
+
+
+def root(name, field):
+    """An intrinsic f(d, a): a square root of a square a.  378 squarings, 38 multiplications.  d must not be a.
+
+    The power with the exponent e = (3p - 1)/4 is one, for 2e = 1 + 3 (p - 1)/2 and p = 3 mod 4.  With x = |z|,
+    e = (x/4) (x - 1) (x (x + 1)^3 + 1), and x is a number of few ones.
+    """
+    x, n, mul = -BLS_X, field.n, field.mul
+    quarter, whole = power(f"{name}_quarter", field, x // 4), power(f"{name}_whole", field, x)
+    less, more = power(f"{name}_less", field, x - 1, (2, 4)), power(f"{name}_more", field, x + 1)
+
+    def write(d, a):
+        t, u = stack(n), stack(n)
+        quarter(t, a)
+        less(u, t)
+        more(d, u)
+        more(t, d)
+        more(d, t)
+        whole(t, d)
+        mul(d, t, u)
+
+    return formula(write, name)
+
+
+_root = root("fp_root", _ops)
 
 
 def fp_constant(name, *values):

@@ -1,6 +1,6 @@
 """Fp12 = Fp6[w]/(w^2 - v): c0 | c1, 576 bytes.
 
-The contract is that of fp2.py.  M, S: a multiplication and a squaring in Fp2, of 3 and 2 multiplications in Fp.
+The contract is that of fp2.py.  S: a squaring in Fp2, of 2 multiplications in Fp.
 """
 
 from itertools import chain
@@ -28,7 +28,6 @@ from .fp6 import (
     fp6_inv,
     fp6_mul,
     fp6_mul_by_01,
-    fp6_mul_by_1,
     fp6_mul_by_v,
     fp6_neg,
     fp6_one,
@@ -74,7 +73,7 @@ def fp12_conj(d, a):
 
 @formula
 def fp12_mul(d, a, b):
-    """a b = (a0 b0 + v a1 b1) + ((a0 + a1)(b0 + b1) - a0 b0 - a1 b1) w.  18M."""
+    """a b = (a0 b0 + v a1 b1) + ((a0 + a1)(b0 + b1) - a0 b0 - a1 b1) w.  3 products in Fp6."""
     low, high, m = stack(36), stack(36), stack(36)
     fp6_mul(low, a, b)
     fp6_mul(high, a + _W, b + _W)
@@ -89,7 +88,7 @@ def fp12_mul(d, a, b):
 
 @formula
 def fp12_sqr(d, a):
-    """a^2 = (a0 + a1)(a0 + v a1) - m - v m + 2 m w with m = a0 a1.  12M."""
+    """a^2 = (a0 + a1)(a0 + v a1) - m - v m + 2 m w with m = a0 a1.  2 products in Fp6."""
     m, s, t = stack(36), stack(36), stack(36)
     fp6_mul(m, a, a + _W)
     fp6_add(s, a, a + _W)
@@ -104,21 +103,18 @@ def fp12_sqr(d, a):
 
 @formula
 def fp12_mul_by_line(d, a, line):
-    """a (l0 + l1 w^2 + l2 w^3), line = l0 | l1 | l2 in Fp2.  13M.
+    """a (l0 + l1 w^2 + w^3), line = l0 | l1 in Fp2.
 
-    w^2 = v and w^3 = v w, so the factor is (l0 + l1 v) + (l2 v) w.
+    w^2 = v and w^3 = v w, so the factor is c + v w, c = l0 + l1 v, and the product (a0 c + v^2 a1) + (a1 c + v a0) w.
     """
-    low, high, m, sum_01 = stack(36), stack(36), stack(36), stack(24)
-    fp6_mul_by_01(low, a, line)
-    fp6_mul_by_1(high, a + _W, line + 2 * FP2_BYTES)
-    fp6_add(m, a, a + _W)
-    fp2_copy(sum_01, line)
-    fp2_add(sum_01 + FP2_BYTES, line + FP2_BYTES, line + 2 * FP2_BYTES)
-    fp6_mul_by_01(m, m, sum_01)
-    fp6_sub(m, m, low)
-    fp6_sub(d + _W, m, high)
-    fp6_mul_by_v(high, high)
-    fp6_add(d, low, high)
+    even, odd = stack(36), stack(36)
+    fp6_mul_by_v(even, a + _W)
+    fp6_mul_by_v(even, even)
+    fp6_mul_by_v(odd, a)
+    fp6_mul_by_01(d, a, line)
+    fp6_mul_by_01(d + _W, a + _W, line)
+    fp6_add(d, d, even)
+    fp6_add(d + _W, d + _W, odd)
 
 
 @formula

@@ -25,9 +25,13 @@ from .fp import (
 )
 from .intrinsics import formula
 from .limbs import stack
+from .sums import sum_of_fp2_products
 
 FP2_BYTES = 96
 XI = (1, 1)  # u + 1, neither square nor cube in Fp2: the towers above adjoin its roots
+
+# d = a b = (a0 b0 - a1 b1) + (a0 b1 + a1 b0) u, and sums of such products of elements one after the other
+fp2_mul, fp2_mul_2, fp2_mul_3 = sum_of_fp2_products(1), sum_of_fp2_products(2), sum_of_fp2_products(3)
 
 _U = FP_BYTES
 _half = fp_constant("fp2_half", (FP_MODULUS + 1) // 2)
@@ -101,20 +105,6 @@ def fp2_conj(d, a):
     """a^p = c0 - c1 u."""
     fp_copy(d, a)
     fp_neg(d + _U, a + _U)
-
-
-@formula
-def fp2_mul(d, a, b):
-    """a b = (a0 b0 - a1 b1) + ((a0 + a1)(b0 + b1) - a0 b0 - a1 b1) u."""
-    low, high, t = stack(6), stack(6), stack(6)
-    fp_mul(low, a, b)
-    fp_mul(high, a + _U, b + _U)
-    fp_add(t, a, a + _U)
-    fp_add(d + _U, b, b + _U)
-    fp_mul(t, t, d + _U)
-    fp_sub(t, t, low)
-    fp_sub(d, low, high)
-    fp_sub(d + _U, t, high)
 
 
 @formula

@@ -1,6 +1,6 @@
 """Fp6 = Fp2[v]/(v^3 - xi), xi = u + 1: c0 | c1 | c2, 288 bytes.
 
-The contract is that of fp2.py.  M, S: a multiplication and a squaring in Fp2, of 3 and 2 multiplications in Fp.
+The contract is that of fp2.py.  M, S: a multiplication and a squaring in Fp2; sums of M share their reductions (sums.py).
 """
 
 from .fp2 import (
@@ -10,6 +10,8 @@ from .fp2 import (
     fp2_dbl,
     fp2_inv,
     fp2_mul,
+    fp2_mul_2,
+    fp2_mul_3,
     fp2_mul_by_xi,
     fp2_neg,
     fp2_one,
@@ -22,7 +24,7 @@ from .limbs import stack
 
 FP6_BYTES = 288
 
-_V, _V2 = FP2_BYTES, 2 * FP2_BYTES
+_V, _V2, _V3, _V4 = (FP2_BYTES * i for i in range(1, 5))
 
 
 @formula
@@ -80,38 +82,20 @@ def fp6_mul_by_v(d, a):
 
 @formula
 def fp6_mul(d, a, b):
-    """a b.  6M: the mixed terms a_i b_j + a_j b_i = (a_i + a_j)(b_i + b_j) - a_i b_i - a_j b_j.
+    """a b, every coefficient a sum of three products: with s = b2 | b1 | b0 | xi b2 | xi b1,
 
-    d0 = a0 b0 + xi (a1 b2 + a2 b1),   d1 = a0 b1 + a1 b0 + xi a2 b2,   d2 = a0 b2 + a2 b0 + a1 b1
+    d0 = a0 s2 + a1 s3 + a2 s4,   d1 = a0 s1 + a1 s2 + a2 s3,   d2 = a0 s0 + a1 s1 + a2 s2
     """
-    p0, p1, p2, m12, m01, t = stack(12), stack(12), stack(12), stack(12), stack(12), stack(12)
-    fp2_mul(p0, a, b)
-    fp2_mul(p1, a + _V, b + _V)
-    fp2_mul(p2, a + _V2, b + _V2)
-
-    fp2_add(m12, a + _V, a + _V2)
-    fp2_add(t, b + _V, b + _V2)
-    fp2_mul(m12, m12, t)
-    fp2_sub(m12, m12, p1)
-    fp2_sub(m12, m12, p2)
-
-    fp2_add(m01, a, a + _V)
-    fp2_add(t, b, b + _V)
-    fp2_mul(m01, m01, t)
-    fp2_sub(m01, m01, p0)
-    fp2_sub(m01, m01, p1)
-
-    fp2_add(t, b, b + _V2)
-    fp2_add(d + _V2, a, a + _V2)
-    fp2_mul(d + _V2, d + _V2, t)
-    fp2_sub(d + _V2, d + _V2, p0)
-    fp2_sub(d + _V2, d + _V2, p2)
-
-    fp2_add(d + _V2, d + _V2, p1)
-    fp2_mul_by_xi(p2, p2)
-    fp2_add(d + _V, m01, p2)
-    fp2_mul_by_xi(m12, m12)
-    fp2_add(d, p0, m12)
+    s, t = stack(60), stack(36)
+    fp2_copy(s, b + _V2)
+    fp2_copy(s + _V, b + _V)
+    fp2_copy(s + _V2, b)
+    fp2_mul_by_xi(s + _V3, b + _V2)
+    fp2_mul_by_xi(s + _V4, b + _V)
+    fp2_mul_3(t, a, s + _V2)
+    fp2_mul_3(t + _V, a, s + _V)
+    fp2_mul_3(t + _V2, a, s)
+    fp6_copy(d, t)
 
 
 @formula
@@ -144,34 +128,18 @@ def fp6_sqr(d, a):
 
 @formula
 def fp6_mul_by_01(d, a, b):
-    """a (b0 + b1 v); only b0 and b1 are read.  5M.
+    """a (b0 + b1 v); only b0 and b1 are read: with s = xi a2 | a0 | a1 | a2,
 
-    d0 = a0 b0 + xi a2 b1,   d1 = (a0 + a1)(b0 + b1) - a0 b0 - a1 b1,   d2 = a2 b0 + a1 b1
+    d0 = s0 b1 + s1 b0,   d1 = s1 b1 + s2 b0,   d2 = s2 b1 + s3 b0
     """
-    p0, p1, m, t = stack(12), stack(12), stack(12), stack(12)
-    fp2_mul(p0, a, b)
-    fp2_mul(p1, a + _V, b + _V)
-    fp2_add(m, a, a + _V)
-    fp2_add(t, b, b + _V)
-    fp2_mul(m, m, t)
-    fp2_mul(t, a + _V2, b + _V)
-    fp2_mul(d + _V2, a + _V2, b)
-
-    fp2_add(d + _V2, d + _V2, p1)
-    fp2_sub(m, m, p0)
-    fp2_sub(d + _V, m, p1)
-    fp2_mul_by_xi(t, t)
-    fp2_add(d, p0, t)
-
-
-@formula
-def fp6_mul_by_1(d, a, b):
-    """a b v for b in Fp2: xi a2 b + a0 b v + a1 b v^2.  3M."""
-    t = stack(12)
-    fp2_mul(t, a + _V2, b)
-    fp2_mul(d + _V2, a + _V, b)
-    fp2_mul(d + _V, a, b)
-    fp2_mul_by_xi(d, t)
+    s, t = stack(48), stack(24)
+    fp2_mul_by_xi(s, a + _V2)
+    fp6_copy(s + _V, a)
+    fp2_copy(t, b + _V)
+    fp2_copy(t + _V, b)
+    fp2_mul_2(d, s, t)
+    fp2_mul_2(d + _V, s + _V, t)
+    fp2_mul_2(d + _V2, s + _V2, t)
 
 
 @formula

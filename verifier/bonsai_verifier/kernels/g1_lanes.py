@@ -1,6 +1,6 @@
 """G1 sixteen points at a time: the vector bodies of g1_decode_many and g1_check_subgroup_many, with the contracts of g1.py.
 
-The group is that of weierstrass.py over pairs (lanes.py) in place of field elements, so its formulas are complete here too.
+Points lie in pairs (lanes.py), a coordinate a pair.
 A vector body: compiled only where cpu.py says that it may run.
 """
 
@@ -20,7 +20,7 @@ from .encoding import (
     POINT_NOT_ON_CURVE,
     POINT_OK,
 )
-from .fp import FP_BYTES, FP_WORDS
+from .fp import FP_BYTES, FP_WORDS, root
 from .fp_lanes import FP_BLOCK, FP_LANES, fp8_enter, fp8_equals, fp8_zeros
 from .g1 import BETA, G1_AFFINE_WORDS
 from .intrinsics import formula, operation
@@ -30,7 +30,9 @@ from .lanes import (
     Machine,
     carry,
     constant,
+    difference,
     exact,
+    in_sequence,
     is_zero,
     lane_constant,
     leave,
@@ -42,15 +44,18 @@ from .lanes import (
     multiply_self,
     pair_operations,
     plus,
+    product,
     reduce,
+    reduced,
+    scaled,
     select,
+    square,
     store,
     store_rows,
     together,
     weaken,
 )
-from .limbs import WORD_BYTES, row, stack
-from .weierstrass import Field, group
+from .limbs import WORD_BYTES, row, rows, stack
 
 POINTS = 2 * LANES  # in a pair
 _PAIR_WORDS = 2 * FP_BLOCK // WORD_BYTES
@@ -61,63 +66,9 @@ _STATE_WORDS = 4 * VECTOR_BYTES // WORD_BYTES
 _P = FP_LANES.modulus
 
 _pairs = pair_operations("fp16", FP_LANES)
-_mul, _sqr, _sqr_times, _copy = _pairs.mul, _pairs.sqr, _pairs.sqr_times, _pairs.copy
-
-
-# Roots -----------------------------------------------------------------------------------------------------------------------
-
-
-def _power(name, exponent, runs=()):
-    """An intrinsic f(d, a) = a^exponent on pairs; d must not be a.
-
-    A squaring a bit, a multiplication a run of ones: one bit long, or of a length of `runs`, each twice the one before.
-    """
-
-    def write(d, a):
-        table = {1: a}
-        for length in runs:
-            table[length] = stack(_PAIR_WORDS)
-            _copy(table[length], table[length // 2])
-            _sqr_times(table[length], length // 2)
-            _mul(table[length], table[length], table[length // 2])
-        bits, squarings, started = f"{exponent:b}", 0, False
-        while bits:
-            length = max((k for k in table if bits.startswith("1" * k)), default=0)
-            bits, squarings = bits[length or 1 :], squarings + (length or 1)
-            if length and started:
-                _sqr_times(d, squarings)
-                _mul(d, d, table[length])
-            elif length:
-                _copy(d, table[length])
-            if length:
-                started, squarings = True, 0
-        if squarings:
-            _sqr_times(d, squarings)
-
-    return formula(write, name)
-
-
-_power_quarter = _power("g1_power_quarter", -BLS_X // 4)
-_power_less = _power("g1_power_less", -BLS_X - 1, (2, 4))
-_power_more = _power("g1_power_more", -BLS_X + 1)
-_power_whole = _power("g1_power_whole", -BLS_X)
-
-
-@formula
-def _root(d, a):
-    """A square root of each element that is a square.  d must not be a.  378 squarings, 38 multiplications.
-
-    The power with the exponent e = (3p - 1)/4 is one, for 2e = 1 + 3 (p - 1)/2.  With x = |z|, e = (x/4) (x - 1) (x (x + 1)^3 + 1), and
-    x is a number of few ones.
-    """
-    t, u = stack(_PAIR_WORDS), stack(_PAIR_WORDS)
-    _power_quarter(t, a)
-    _power_less(u, t)
-    _power_more(d, u)
-    _power_more(t, d)
-    _power_more(d, t)
-    _power_whole(t, d)
-    _mul(d, t, u)
+_mul, _sqr, _subtract, _negate, _copy, _one = _pairs.mul, _pairs.sqr, _pairs.sub, _pairs.neg, _pairs.copy, _pairs.one
+_root = root("fp16_root", _pairs)
+_beta = lane_constant("g1_lanes_beta", FP_LANES, BETA)
 
 
 # Decoding --------------------------------------------------------------------------------------------------------------------
@@ -149,8 +100,8 @@ def abscissa(m, data):
 
 def ordinate(m, y, right, status, flags):
     """Of a root y of `right` and its opposite the one that the flags name, and the whole status.  In: y weak, right below 7/3 p."""
-    square = yield from multiply_self(m, FP_LANES, y)
-    on_curve = is_zero(m, FP_LANES, weaken(m, FP_LANES, minus(m, square, right)))
+    left = yield from multiply_self(m, FP_LANES, y)
+    on_curve = is_zero(m, FP_LANES, weaken(m, FP_LANES, minus(m, left, right)))
     failed = m.select(m.is_zero(status), m.const(POINT_NOT_ON_CURVE), status)
     plain = exact(m, FP_LANES, (yield from reduce(m, FP_LANES, [*y, *[m.zero] * FP_LANES.n])))
     half = [m.const(limb) for limb in FP_LANES.limbs((_P - 1) // 2)]
@@ -203,44 +154,169 @@ def _decode_whole(out, data, status):
 
 def g1_decode_many(out, data, status):
     """As the portable body says."""
+    data = rows(data, FP_BYTES, np.uint8)
     whole = len(data) - len(data) % POINTS
     _decode_whole(out[:whole], data[:whole], status[:whole])
     if rest := len(data) - whole:
-        padded = (
-            np.zeros((POINTS, FP_BYTES), np.uint8),
-            np.empty((POINTS, G1_AFFINE_WORDS), np.uint64),
-            np.empty(POINTS, np.uint8),
-        )
-        padded[0][:rest] = data[whole:]
-        _decode_whole(padded[1], padded[0], padded[2])
-        out[whole:], status[whole:] = padded[1][:rest], padded[2][:rest]
+        padded = np.zeros((POINTS, FP_BYTES), np.uint8)
+        padded[:rest] = data[whole:]
+        points, statuses = np.empty((POINTS, G1_AFFINE_WORDS), np.uint64), np.empty(POINTS, np.uint8)
+        _decode_whole(points, rows(padded, FP_BYTES, np.uint8), statuses)
+        out[whole:], status[whole:] = points[:rest], statuses[:rest]
 
 
 # Subgroup --------------------------------------------------------------------------------------------------------------------
+#
+# Jacobian points over pairs, X | Y | Z with x = X/Z^2 and y = Y/Z^3, Z = 0 for infinity.  Doubling is complete, as no point of odd order
+# has y = 0.  Addition is not: where its operands are equal or opposite it gives Z = 0, which then stays.  That is the right end here,
+# for [m]a = +-a with 1 < m < 2^64 says that a is not of the prime order r > 2^64.
+# Source: Cohen, Miyaji, Ono, ASIACRYPT 1998, section 3.
 
-_group = group(
-    "g1_pairs",
-    Field(_PAIR_WORDS, _mul, _pairs.add, _pairs.sub, _sqr, _pairs.neg, _copy, None, _pairs.zero, _pairs.one),
-    None,  # b itself: no formula that runs here reads it
-    _pairs.times(3 * CURVE_B, "g1_pairs_times_12"),
-)
-_mul_by_abs_z, _from_finite, _neg = _group.mul_by_abs_z, _group.from_finite, _pairs.neg
-_beta = lane_constant("g1_lanes_beta", FP_LANES, BETA)
+
+def _on_halves(b, writer, run, results, operands):
+    """writer(machine, block, ...) -> blocks, for both halves of pairs."""
+    m, halves = Machine(b), (0, FP_BLOCK)
+    inputs = [[load(m, FP_LANES, m.offset(a, half)) for a in operands] for half in halves]
+    for half, blocks in zip(halves, run(*(writer(m, *xs) for xs in inputs))):
+        for address, block in zip(results, blocks):
+            store(m, FP_LANES, m.offset(address, half), block)
+
+
+def tripled_square(m, x):
+    """3 x^2, below 4 p.  In: x < 13 p."""
+    t = yield from reduced(m, FP_LANES, (yield from square(m, x)))
+    return [carry(m, [scaled(m, limb, 3) for limb in t])]
+
+
+def doubled_product(m, x, y):
+    """2 x y, below 3 p.  In: x y < 2^31 p^2."""
+    t = yield from reduced(m, FP_LANES, (yield from product(m, x, y)))
+    return [carry(m, [scaled(m, limb, 2) for limb in t])]
+
+
+def doubled_x(m, e, xb):
+    """X' = e^2 - 8 xb, and 4 xb - X'; both below 18 p.  In: e < 4 p, xb weak."""
+    f = yield from reduced(m, FP_LANES, (yield from square(m, e)))
+    return [
+        shifted(m, minus(m, f, [scaled(m, limb, 8) for limb in xb]), 11),
+        shifted(m, minus(m, [scaled(m, limb, 12) for limb in xb], f), 2),
+    ]
+
+
+def doubled_y(m, e, t, c):
+    """e t - 8 c, below 13 p.  In: e < 4 p, t < 18 p, c weak."""
+    et = yield from reduced(m, FP_LANES, (yield from product(m, e, t)))
+    return [shifted(m, minus(m, et, [scaled(m, limb, 8) for limb in c]), 11)]
+
+
+def shifted(m, x, k):
+    """x + k p, carried.  In: loose, of value in [-k p, R - k p)."""
+    return difference(m, FP_LANES, x, [m.zero] * FP_LANES.n, k)
+
+
+@operation
+def _tripled_square(b, d, x):
+    _on_halves(b, tripled_square, in_sequence, [d], [x])
+
+
+@operation
+def _doubled_product(b, d, x, y):
+    _on_halves(b, doubled_product, together, [d], [x, y])
+
+
+@operation
+def _doubled_x(b, d, t, e, xb):
+    _on_halves(b, doubled_x, in_sequence, [d, t], [e, xb])
+
+
+@operation
+def _doubled_y(b, d, e, t, c):
+    _on_halves(b, doubled_y, together, [d], [e, t, c])
+
+
+@formula
+def _double(d, a):
+    """2 a.  3M 4S.  In and out: X and Y below 13 p, Z below 3 p.  d may be a."""
+    e, b, xb, t = stack(_PAIR_WORDS), stack(_PAIR_WORDS), stack(_PAIR_WORDS), stack(_PAIR_WORDS)
+    _tripled_square(e, a)
+    _sqr(b, a + _Y)
+    _doubled_product(d + _Z, a + _Y, a + _Z)
+    _mul(xb, a, b)
+    _sqr(b, b)
+    _doubled_x(d, t, e, xb)
+    _doubled_y(d + _Y, e, t, b)
+
+
+@formula
+def _add(a, q, qzz, qzzz):
+    """a += q for points that are neither equal nor opposite nor infinity, else Z = 0; qzz and qzzz: square and cube of the Z of q.  11M 3S.
+
+    In: as _double leaves them.  Out: weak.
+    """
+    u, v, s, h, r, t = (
+        stack(_PAIR_WORDS),
+        stack(_PAIR_WORDS),
+        stack(_PAIR_WORDS),
+        stack(_PAIR_WORDS),
+        stack(_PAIR_WORDS),
+        stack(_PAIR_WORDS),
+    )
+    _sqr(t, a + _Z)
+    _mul(h, q, t)
+    _mul(t, t, a + _Z)
+    _mul(r, q + _Y, t)
+    _mul(u, a, qzz)
+    _mul(s, a + _Y, qzzz)
+    _subtract(h, h, u)
+    _subtract(r, r, s)
+    _mul(a + _Z, a + _Z, q + _Z)
+    _mul(a + _Z, a + _Z, h)
+    _sqr(t, h)
+    _mul(v, u, t)
+    _mul(h, h, t)
+    _mul(s, s, h)
+    _sqr(t, r)
+    _subtract(t, t, h)
+    _subtract(t, t, v)
+    _subtract(a, t, v)
+    _subtract(v, v, a)
+    _mul(t, r, v)
+    _subtract(a + _Y, t, s)
+
+
+@formula
+def _mul_by_abs_z(d, a):
+    """[|z|] a.  63 doublings, 5 additions.  d must not be a."""
+    zz, zzz = stack(_PAIR_WORDS), stack(_PAIR_WORDS)
+    _sqr(zz, a + _Z)
+    _mul(zzz, zz, a + _Z)
+    for i, bit in enumerate(f"{-BLS_X:b}"[1:]):
+        _double(d, d if i else a)
+        if bit == "1":
+            _add(d, a, zz, zzz)
 
 
 @formula
 def _sides(p, a):
     """Of sixteen affine points a = (x, y): z^2 a = (X : Y : Z) at p, and at a what X and Y are where -z^2 a = (BETA x, y)."""
     q, t = stack(_PROJECTIVE_WORDS), stack(_PAIR_WORDS)
-    _from_finite(p, a)
+    _copy(p, a)
+    _copy(p + _Y, a + _Y)
+    _one(p + _Z)
     _mul_by_abs_z(q, p)
     _mul_by_abs_z(p, q)
+    _sqr(t, p + _Z)
+    _mul(a, a, t)
+    _mul(t, t, p + _Z)
+    _mul(a + _Y, a + _Y, t)
     _beta(t)
     _beta(t + FP_BLOCK)
     _mul(a, a, t)
-    _mul(a, a, p + _Z)
-    _mul(a + _Y, a + _Y, p + _Z)
-    _neg(a + _Y, a + _Y)
+    _negate(a + _Y, a + _Y)
+    # From 13 p and 3 p back to weak
+    _one(t)
+    for i in (0, _Y, _Z):
+        _mul(p + i, p + i, t)
 
 
 @kernel

@@ -21,11 +21,11 @@ from llvmlite import ir
 from numba.core import cgutils
 
 from .intrinsics import I64, operation
+from .limbs import WORD_BITS, WORD_BYTES, room
 
 STEPS = 62  # a round; f, g, d and e have limbs of as many bits, the top one signed
 _MASK = 2**STEPS - 1
 _AT_ONCE = 6  # steps that one multiple of f may do
-_WORD_BITS = 64
 _I1, _I128 = ir.IntType(1), ir.IntType(128)
 
 
@@ -34,13 +34,13 @@ def inversion(name: str, modulus: int, n: int, scale: int) -> Any:
 
     scale = R^2 takes the Montgomery form of a to that of 1/a.  d may be a.
     """
-    n_limbs = -(-(_WORD_BITS * n + 2) // STEPS)
+    n_limbs = -(-(WORD_BITS * n + 2) // STEPS)
     limbs = [modulus >> (STEPS * i) & _MASK for i in range(n_limbs)]
 
     def write(b: ir.IRBuilder, destination: ir.Value, a: ir.Value) -> None:
-        f, g, d, e = (cgutils.alloca_once(b, ir.ArrayType(I64, n_limbs)) for _ in range(4))
+        f, g, d, e = (room(b, ir.ArrayType(I64, n_limbs), WORD_BYTES) for _ in range(4))
         _put(b, f, [I64(x) for x in limbs])
-        _put(b, g, _split(b, b.load(b.inttoptr(a, ir.IntType(_WORD_BITS * n).as_pointer()), align=8), n_limbs))
+        _put(b, g, _split(b, b.load(b.inttoptr(a, ir.IntType(WORD_BITS * n).as_pointer()), align=8), n_limbs))
         _put(b, d, [I64(0)] * n_limbs)
         _put(b, e, [I64(scale % modulus >> (STEPS * i) & _MASK) for i in range(n_limbs)])
 
@@ -60,7 +60,7 @@ def inversion(name: str, modulus: int, n: int, scale: int) -> Any:
 
         f_is_negative = b.icmp_signed("<", _get(b, f, n_limbs)[-1], I64(0))
         result = _residue(b, _join(b, _get(b, d, n_limbs)), f_is_negative, modulus)
-        words = ir.IntType(_WORD_BITS * n)
+        words = ir.IntType(WORD_BITS * n)
         b.store(b.trunc(result, words), b.inttoptr(destination, words.as_pointer()), align=8)
 
     return operation(write, name)
@@ -95,7 +95,7 @@ def _steps(b: ir.IRBuilder, c: ir.Value, f: ir.Value, g: ir.Value) -> tuple[ir.V
     many = b.add(next_c, I64(1))
     for bound in (left, I64(_AT_ONCE)):
         many = b.select(b.icmp_signed("<", many, bound), many, bound)
-    bits = b.lshr(I64(-1), b.sub(I64(_WORD_BITS), many))
+    bits = b.lshr(I64(-1), b.sub(I64(WORD_BITS), many))
     k = b.and_(b.mul(b.mul(g, f), b.sub(b.mul(f, f), I64(2))), bits)
     g, q, r = b.add(g, b.mul(f, k)), b.add(q, b.mul(next_u, k)), b.add(r, b.mul(next_v, k))
     for phi, new in zip(state, (next_c, f, g, next_u, next_v, q, r, left)):
@@ -170,14 +170,14 @@ def _residue(b: ir.IRBuilder, x: ir.Value, negate: ir.Value, modulus: int) -> ir
 
 def _split(b: ir.IRBuilder, x: ir.Value, n_limbs: int) -> list[ir.Value]:
     """The limbs of an integer without a sign."""
-    wide = ir.IntType(_WORD_BITS * n_limbs)
+    wide = ir.IntType(WORD_BITS * n_limbs)
     x = b.zext(x, wide)
     return [b.and_(b.trunc(b.lshr(x, ir.Constant(wide, STEPS * i)), I64), I64(_MASK)) for i in range(n_limbs)]
 
 
 def _join(b: ir.IRBuilder, limbs: list[ir.Value]) -> ir.Value:
     """The signed integer of limbs, the top one signed."""
-    wide = ir.IntType(_WORD_BITS * len(limbs))
+    wide = ir.IntType(WORD_BITS * len(limbs))
     x = b.shl(b.sext(limbs[-1], wide), ir.Constant(wide, STEPS * (len(limbs) - 1)))
     for i, limb in enumerate(limbs[:-1]):
         x = b.or_(x, b.shl(b.zext(limb, wide), ir.Constant(wide, STEPS * i)))

@@ -26,7 +26,7 @@ from numba.core import cgutils
 
 from .intrinsics import I64, formula, operation, value
 from .inverse import inversion
-from .limbs import stack
+from .limbs import WORD_BYTES, stack
 
 LANES = 8
 LIMB_BITS = 52
@@ -779,9 +779,10 @@ class PairOperations(NamedTuple):
     """As LaneOperations, over pairs: two blocks one behind the other, sixteen elements, worked on at once.
 
     mul(d, a, b)   sqr(d, a)   sqr_times(d, k)   add(d, a, b)   sub(d, a, b)   neg(d, a)   copy(d, a)   zero(d)   one(d)
-    times(k, name): the intrinsic f(d, a): d = k a, for an integer 0 < k < 2^10
+    times(k, name): the intrinsic f(d, a): d = k a, for an integer k as for `multiple`
     """
 
+    n: int  # words of a pair
     mul: Any
     sqr: Any
     sqr_times: Any
@@ -849,7 +850,7 @@ def pair_operations(name: str, f: LaneField) -> PairOperations:
     def times(k: int, name: str) -> Any:
         return operation(lambda b, d, a: apply(b, lambda m, f, x: multiple(m, f, x, k), at_once, d, a), name)
 
-    return PairOperations(mul, sqr, sqr_times, add, sub, neg, copy, zero, one, times)
+    return PairOperations(2 * f.block_bytes // WORD_BYTES, mul, sqr, sqr_times, add, sub, neg, copy, zero, one, times)
 
 
 def lane_constant(name: str, f: LaneField, x: int) -> Any:
@@ -868,7 +869,7 @@ def lane_inverse(name: str, f: LaneField) -> Any:
     Variable time (inverse.py).
     """
     invert = inversion(f"{name}_total", f.modulus, f.n_words, f.radix**2)
-    product_words, others_words = f.n_words, f.block_bytes // 8
+    product_words, others_words = f.n_words, f.block_bytes // WORD_BYTES
 
     def gather(b: ir.IRBuilder, total: ir.Value, others: ir.Value, a: ir.Value) -> None:
         """The words of the product of all lanes, where 0 counts as 1, and in each lane the product of the others."""

@@ -81,6 +81,14 @@ def row(typingctx: Any, array: Any, i: Any) -> Any:
     return types.int64(array, types.int64), codegen
 
 
+def room(builder: ir.IRBuilder, type_: ir.Type, align: int) -> ir.Value:
+    """Memory in the frame of the function that is being written; uninitialised, where numba's alloca_once writes zeros."""
+    with builder.goto_entry_block():
+        slot = builder.alloca(type_)
+    slot.align = align
+    return slot
+
+
 @intrinsic(prefer_literal=True)
 def stack(typingctx: Any, n_words: Any) -> Any:
     """Address of n_words uninitialised uint64 words in the calling function's frame (n_words a literal).
@@ -92,10 +100,8 @@ def stack(typingctx: Any, n_words: Any) -> Any:
     size = n_words.literal_value
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
-        slot = cgutils.alloca_once(builder, ir.ArrayType(I64, size))
-        if size >= _BLOCK_WORDS:
-            slot.align = _LINE_BYTES
-        return builder.ptrtoint(slot, I64)
+        align = _LINE_BYTES if size >= _BLOCK_WORDS else WORD_BYTES
+        return builder.ptrtoint(room(builder, ir.ArrayType(I64, size), align), I64)
 
     return types.int64(n_words), codegen
 
@@ -119,6 +125,20 @@ def store_word(typingctx: Any, address: Any, word: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(types.int64, types.uint64), codegen
+
+
+@intrinsic
+def prefetch(typingctx: Any, address: Any) -> Any:
+    """Asks for the cache line at `address`, to read it soon.  Any address will do."""
+
+    def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> ir.Value:
+        byte, i32 = ir.IntType(8).as_pointer(), ir.IntType(32)
+        f_type = ir.FunctionType(ir.VoidType(), [byte, i32, i32, i32])
+        f = cgutils.get_or_insert_function(builder.module, f_type, "llvm.prefetch.p0")
+        builder.call(f, [builder.inttoptr(args[0], byte), i32(0), i32(3), i32(1)])  # to read, into every cache, data
+        return context.get_dummy_value()
+
+    return types.void(types.int64), codegen
 
 
 # IR on limbs -----------------------------------------------------------------------------------------------------------------
@@ -277,20 +297,50 @@ def field_operations(name: str, modulus: int, n: int) -> FieldOperations:
     )
 
 
-def power(name: str, field: FieldOperations, exponent: int) -> Any:
-    """An intrinsic f(d, a) = a^exponent, exponent >= 1: a squaring a bit, a multiplication a bit that is set."""
+def power(name: str, field: Any, exponent: int, runs: tuple[int, ...] = ()) -> Any:
+    """An intrinsic f(d, a) = a^exponent, exponent >= 1: a squaring a bit, a multiplication a run of ones.
+
+    A run is one bit long, or of a length of `runs`, each twice the one before, which costs a multiplication to prepare.
+    In: the intrinsics mul, sqr and copy of `field`, whose elements have n words, and sqr_times(d, k) if there is one.
+    """
     n, mul, sqr, copy = field.n, field.mul, field.sqr, field.copy
+    sqr_times = getattr(field, "sqr_times", None)
+    steps = _steps(f"{exponent:b}", runs)
 
     def write(d: Any, a: Any) -> None:
-        base = stack(n)
-        copy(base, a)
-        copy(d, a)
-        for bit in f"{exponent:b}"[1:]:
-            sqr(d, d)
-            if bit == "1":
-                mul(d, d, base)
+        kept = {1: stack(n)}
+        copy(kept[1], a)
+        for what, k in steps:
+            if what == "start":
+                copy(d, kept[k])
+            elif what == "square" and sqr_times is not None:
+                sqr_times(d, k)
+            elif what == "square":
+                for _ in range(k):
+                    sqr(d, d)
+            elif what == "times":
+                mul(d, d, kept[k])
+            else:
+                kept[k] = stack(n)
+                copy(kept[k], d)
 
     return formula(write, name)
+
+
+def _steps(bits: str, runs: tuple[int, ...]) -> list[tuple[str, int]]:
+    """What `power` does on its destination: start from a run, square k times, multiply by a run, keep it as one."""
+    steps, lengths = [], [1]
+    for length in runs:
+        steps += [("start", length // 2), ("square", length // 2), ("times", length // 2), ("keep", length)]
+        lengths.append(length)
+    squarings, started = 0, False
+    while bits:
+        length = max((k for k in lengths if bits.startswith("1" * k)), default=0)
+        bits, squarings = bits[length or 1 :], squarings + (length or 1)
+        if length:
+            steps += [("square", squarings), ("times", length)] if started else [("start", length)]
+            squarings, started = 0, True
+    return [*steps, ("square", squarings)] if squarings else steps
 
 
 def constant(name: str, value: int, n: int) -> Any:

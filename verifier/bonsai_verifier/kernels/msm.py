@@ -5,14 +5,16 @@ Signed digits without a carry chain: with B = sum_w (2^(c-1) - 1) 2^(cw), the di
 anywhere on the curve.  Variable time in the scalars.
 """
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
+from queue import SimpleQueue
 from types import ModuleType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from . import affine, buckets
+from . import affine, buckets, straus
 from .cache import inner, kernel
 from .cpu import vector
 from .fr import FR_WORDS
@@ -45,9 +47,10 @@ _SIXTY_FOUR = np.uint64(64)
 
 
 class G1Sum(NamedTuple):
-    """sum_i k_i P_i as (12,), and the bit planes that it is made of as (W, c, 12): sum_(w, b) 2^(cw + b) planes[w, b].
+    """sum_i k_i P_i as (12,), and, where they were asked for, the bit planes that it is made of as (W, c, 12), else none.
 
-    planes[w, b] = sum_i sign(d) bit_b(|d|) P_i for the signed digit d of k_i in window w.  All affine; infinity is zero.
+    planes[w, b] = sum_i sign(d) bit_b(|d|) P_i for the signed digit d of k_i in window w; the sum is that of 2^(cw + b) planes[w, b].
+    All affine; infinity is zero.
     """
 
     total: Array
@@ -57,7 +60,7 @@ class G1Sum(NamedTuple):
 # Sums ------------------------------------------------------------------------------------------------------------------------
 
 
-def g1_msm(points: Array, scalars: Array, run: Run = map) -> Array:
+def g1_msm(points: Array, scalars: Array, *, in_g1: bool = False, run: Run = map) -> Array:
     """sum_i k_i P_i.
 
     In: points (n, 12) affine, anywhere on the curve; scalars (n, 4) integers below 2^256.  Out: (12,) affine; O for n = 0.
@@ -65,74 +68,97 @@ def g1_msm(points: Array, scalars: Array, run: Run = map) -> Array:
     """
     if len(points) != len(scalars):
         raise ValueError(f"{len(points)} points for {len(scalars)} scalars")
-    return g1_sums([points], [scalars], [(0, 0)], run)[0].total
+    return g1_sums([points], [scalars], [(0, 0)], in_g1=in_g1, run=run)[0].total
 
 
 def g1_sums(
-    points: Sequence[Array], scalars: Sequence[Array], sums: Sequence[tuple[int, int]], run: Run = map
+    points: Sequence[Array],
+    scalars: Sequence[Array],
+    sums: Sequence[tuple[int, int]],
+    *,
+    planes: bool = False,
+    in_g1: bool = False,
+    run: Run = map,
 ) -> list[G1Sum]:
     """sum_i k_i P_i with P = points[p], k = scalars[s] for each (p, s) of `sums`.  They share points, digits, rounds and inversions.
 
-    In: points, arrays (n, 12) affine, anywhere on the curve; scalars, arrays (m, 4) of integers below 2^256, m <= n: points beyond
-    are left out.  run(f, jobs) is map, or that of a thread pool: a job leaves the interpreter free.
-    Cost: for each window of c bits n + 2^(c-1) additions, whatever the points are.
-    Memory: 96 bytes a point (vector: 128), 40 + 2 W a scalar, and for each job that runs at a time up to 5 MiB, or 450 bytes for each
-    of 2^(c-1) buckets if they are more than 2^13.
+    In: points, arrays (n, 12) affine, anywhere on the curve, unless in_g1 says that they lie in G1 (a few points are faster then);
+    scalars, arrays (m, 4) of integers below 2^256, m <= n: points beyond are left out.  planes: the bit planes too.
+    run(f, jobs) is map, or that of a thread pool: a job leaves the interpreter free.
+    Cost: for each window of c bits n + 2^(c-1) additions; whatever the points are, at most 1.5 times the time of random ones.
+    Memory: 96 bytes a point (vector: 128), 40 + 2 W a scalar; for each job that runs at a time up to 5 MiB (portable, from 2^18 points
+    on, 10 MiB).
     """
     points = [rows(p, G1_AFFINE_WORDS) for p in points]
     scalars = [rows(k, FR_WORDS) for k in scalars]
     for p, s in sums:
         if len(scalars[s]) > len(points[p]):
             raise ValueError(f"{len(points[p])} points for {len(scalars[s])} scalars")
-    if not sums:
-        return []
-    body = _body()
+    if not planes and all(len(scalars[s]) <= _chains().MOST for _, s in sums):
+        return [_few(points[p], scalars[s], in_g1) for p, s in sums]
+    return _by_buckets(points, scalars, sums, run)
+
+
+def _few(points: Array, scalars: Array, in_g1: bool) -> G1Sum:
+    out = np.empty((1, G1_AFFINE_WORDS), np.uint64)
+    _chains().sum_few(out, points[: len(scalars)], scalars, in_g1)
+    return G1Sum(out[0], np.empty((0, 0, G1_AFFINE_WORDS), np.uint64))
+
+
+def _by_buckets(points: list[Array], scalars: list[Array], sums: Sequence[tuple[int, int]], run: Run) -> list[G1Sum]:
+    body = _adder()
     lengths = [_bit_lengths(k) for k in scalars]
-    c = msm_window([lengths[s] for _, s in sums], body.ROUND_COST)
+    c = msm_window([lengths[s] for _, s in sums], body.ROUND_COST, body.WIDEST)
     n_windows = [_n_windows(int(np.flatnonzero(count).max(initial=0)), c) for count in lengths]
     n_segments = sum(n_windows[s] for _, s in sums)
     size = min(buckets.segments_of_a_job(c), n_segments)
     n_jobs = -(-n_segments // size)
 
     first = [0, *accumulate(map(len, points))]
-    room = buckets.slots(size, c)
-    pool = body.new_pool(first[-1] + n_jobs * room)
+    room, n_rooms = buckets.slots(size, c), 1 if run is map else min(n_jobs, os.cpu_count() or 1)
+    pool = body.new_pool(first[-1] + n_rooms * room)
     absent = [np.empty(len(p), np.bool_) for p in points]
     for p, at, flags in zip(points, first, absent):
         body.put_points(pool, at, p, flags)
     digits, digit_rows = _digits(scalars, n_windows, c, sums, absent)
     segments = np.array(
-        [
-            (first[p], len(scalars[s]), at + w)
-            for (p, s), at in zip(sums, digit_rows)
-            for w in range(n_windows[s])
-        ],
+        [(first[p], len(scalars[s]), at + w) for (p, s), at in zip(sums, digit_rows) for w in range(n_windows[s])],
         np.int64,
     )
-    idle: list[buckets.Workspace] = []
-    rooms = [first[-1] + i * room for i in reversed(range(n_jobs))]  # untouched, they cost addresses and no memory
+    idle: SimpleQueue[int | buckets.Workspace] = SimpleQueue()  # a room in the pool, or the workspace that has it
+    for i in range(n_rooms):
+        idle.put(first[-1] + i * room)
 
     def job(start: int) -> Array:
+        work = idle.get()
         try:
-            work = idle.pop()
-        except IndexError:
-            work = buckets.Workspace(body, size, c, rooms.pop())
-        planes = buckets.plane_sums(body, pool, digits, segments[start : start + size], c, work)
-        idle.append(work)
-        return planes
+            if isinstance(work, int):
+                work = buckets.Workspace(body, size, c, work)
+            return buckets.plane_sums(body, pool, digits, segments[start : start + size], c, work)
+        finally:
+            idle.put(work)
 
     planes = np.concatenate(list(run(job, range(0, n_segments, size))))
     ends = list(accumulate(n_windows[s] for _, s in sums))
     return [_joined(part) for part in np.split(planes, ends[:-1])]
 
 
-def _body() -> ModuleType:
-    """The kernels that add points."""
+def _adder() -> ModuleType:
+    """The body that adds pairs."""
     if not vector():
         return affine
     from . import affine_lanes
 
     return affine_lanes
+
+
+def _chains() -> ModuleType:
+    """The body that doubles and adds in one chain."""
+    if not vector():
+        return straus
+    from . import straus_lanes
+
+    return straus_lanes
 
 
 def _digits(
@@ -159,31 +185,50 @@ def _digits(
 
 def _joined(planes: Array) -> G1Sum:
     """The sum that the planes (W, c, 12) of its windows make."""
-    total, out = np.empty((1, G1_PROJECTIVE_WORDS), np.uint64), np.empty((1, G1_AFFINE_WORDS), np.uint64)
-    _join(total, planes.reshape(-1, G1_AFFINE_WORDS))
-    g1_to_affine_many(out, total)
+    out = np.empty((1, G1_AFFINE_WORDS), np.uint64)
+    _chains().join(out, planes.reshape(-1, G1_AFFINE_WORDS))
     return G1Sum(out[0], planes)
 
 
-def msm_window(lengths: Sequence[Array], round_cost: int) -> int:
-    """The c that makes the additions of g1_sums least.
+def msm_window(lengths: Sequence[Array], round_cost: int, widest: int) -> int:
+    """The c <= widest that makes the additions of g1_sums least.
 
-    In: for each sum how many scalars have 0, 1, .. bits; what a round costs by itself, in additions.
-    A window adds the scalars that reach it, and once more each bucket that they fill; a job takes c rounds for its planes, and some before.
+    In: for each sum (257,) int64, how many scalars have 0, 1, .. 256 bits; what a round costs by itself, in additions.
     """
-    reaching = [np.cumsum(count[::-1])[::-1] for count in lengths]  # how many have that many bits or more
-    most = [int(np.flatnonzero(count).max(initial=0)) for count in lengths]
+    counts = np.empty((_MAX_WINDOW + 1, 2), np.int64)
+    _count_additions(counts, np.stack(lengths))
 
     def cost(c: int) -> int:
-        additions = n_segments = 0
-        for at_least, bits in zip(reaching, most):
-            members = at_least[np.maximum(c * np.arange(_n_windows(bits, c)), 1)]
-            additions += int(np.sum(members + np.minimum(members, 1 << (c - 1))))
-            n_segments += len(members)
+        additions, n_segments = counts[c].tolist()
         n_jobs = -(-n_segments // buckets.segments_of_a_job(c))
-        return additions + n_jobs * (c + 8) * round_cost
+        rounds = c + 8  # for the planes, and before them while the last points meet
+        return int(additions + n_jobs * rounds * round_cost)
 
-    return min(range(_MIN_WINDOW, _MAX_WINDOW + 1), key=cost)
+    return min(range(_MIN_WINDOW, widest + 1), key=cost)
+
+
+@kernel
+def _count_additions(out, lengths):
+    """Row c of out = additions and windows for windows of c bits.
+
+    A window adds the scalars that reach it until one bucket is left; before that, half of the buckets that are left at each plane.
+    """
+    most = _SCALAR_BITS
+    reaching = np.empty(most + 2, np.int64)
+    out[:] = 0
+    for s in range(len(lengths)):
+        reaching[most + 1] = 0
+        for bits in range(most, -1, -1):
+            reaching[bits] = reaching[bits + 1] + lengths[s, bits]
+        for c in range(_MIN_WINDOW, _MAX_WINDOW + 1):
+            w = 0
+            while w == 0 or reaching[min(w * c, most + 1)] > 0:
+                members = reaching[max(w * c, 1)] if w * c <= most else 0
+                out[c, 0] += members
+                for b in range(c - 1):
+                    out[c, 0] += min(members, 1 << (c - 1 - b)) >> 1
+                out[c, 1] += 1
+                w += 1
 
 
 def _n_windows(bits: int, c: int) -> int:
@@ -230,17 +275,8 @@ def _shift(out, scalars, offset):
             out[j, i] = t
 
 
-@kernel
-def _join(out, planes):
-    """out (1, 18) = sum_j 2^j planes_j."""
-    total = row(out, 0)
-    g1_infinity(total)
-    for j in range(len(planes) - 1, -1, -1):
-        g1_double(total, total)
-        g1_add_mixed(total, total, row(planes, j))
-
-
 # One base --------------------------------------------------------------------------------------------------------------------
+
 
 def g1_fixed_base_many(base: Array, scalars: Array) -> Array:
     """k_i P for one P, from a table of the multiples j 2^(cw) P.

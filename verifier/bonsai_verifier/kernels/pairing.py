@@ -1,4 +1,4 @@
-"""Products of the optimal ate pairing e: G1 x G2 -> Fp12 of BLS12-381.
+"""Products of the optimal ate pairing e: G1 x G2 -> Fp12 of BLS12-381, over points of G2 whose lines were prepared.
 
 e(P, Q) = f^(3 (p^12 - 1)/r), where f = conj(f_{|z|, Q}(P)) is Miller's function, conjugated because z < 0.  The factor 3 makes the last
 exponentiation short (Hayashida, Hayasaka, Teruya, ePrint 2020/875).  It changes no verdict: f^((p^12 - 1)/r) is an r-th root of one,
@@ -11,18 +11,39 @@ on E, and at P its value times w^3 is
     (m xT - yT) - m xP w^2 + yP w^3.
 
 Factors w^3, and all in Fp2 such as denominators, are lost in the last exponentiation: it holds p^6 - 1 and the even p^2 + 1 as factors.
+So the line may be divided by yP: with l0 = m xT - yT and l1 = -m, which belong to Q alone and are prepared once (Costello, Stebila,
+ePrint 2010/342), it is
 
-In: points that were found to lie in G1 and in G2; infinity, (0, 0), on either side makes the factor of its pair 1.  For other points
-the loop takes the same steps, divides by nothing and ends, but its value means nothing.  Only there can a step degenerate: for Q of order
-r, T = [j] Q with 1 < j < r - 1 before each addition, whereas for Q of small order T may be Q, -Q or infinity, and lines become 0.
+    l0 (1/yP) + l1 (xP/yP) w^2 + w^3.
+
+In: points that were found to lie in G1 and in G2, none of them infinity (which makes the factor of its pair 1, pairing.py).  For other
+points the loop takes the same steps and ends, but its value means nothing.  Only there can a line degenerate: for Q of order r,
+T = [j] Q with 1 < j < r - 1 before each addition, whereas for Q of small order T may be Q, -Q or infinity and a slope has no
+denominator; and E has no point with y = 0, as its order is odd.  Then the product is 0, which is not 1.
 """
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..parameters import BLS_X, FP_MODULUS
 from .cache import kernel
-from .fp import FP_BYTES
-from .fp2 import FP2_BYTES, fp2_add, fp2_copy, fp2_dbl, fp2_mul, fp2_mul_fp, fp2_neg, fp2_sqr, fp2_sub
+from .fp import FP_BYTES, fp_copy, fp_inv, fp_is_zero, fp_mul, fp_one
+from .fp2 import (
+    FP2_BYTES,
+    fp2_add,
+    fp2_copy,
+    fp2_dbl,
+    fp2_inv,
+    fp2_is_zero,
+    fp2_mul,
+    fp2_mul_fp,
+    fp2_neg,
+    fp2_one,
+    fp2_sqr,
+    fp2_sub,
+)
 from .fp12 import (
     FP12_WORDS,
     fp12_conj,
@@ -36,15 +57,19 @@ from .fp12 import (
     fp12_one,
     fp12_sqr,
 )
-from .g1 import G1_AFFINE_WORDS, g1_affine_is_infinity
-from .g2 import G2_AFFINE_WORDS, G2_PROJECTIVE_WORDS, fp2_mul_by_3b, g2_affine_is_infinity, g2_from_affine
+from .g1 import G1_AFFINE_WORDS
+from .g2 import G2_AFFINE_WORDS, fp2_mul_by_3b, g2_from_affine
 from .intrinsics import formula
 from .limbs import row, rows, stack, words
 
 _Y, _Z = FP2_BYTES, 2 * FP2_BYTES
 _L1, _L2 = FP2_BYTES, 2 * FP2_BYTES
-_STEPS = f"{-BLS_X:b}"[1:]  # of a double-and-add ladder for |z|: "1" adds
-_ADDS = np.array([step == "1" for step in _STEPS])
+STEPS = f"{-BLS_X:b}"[1:]  # of a double-and-add ladder for |z|: "1" adds
+DOUBLES = np.array(
+    [line == "0" for step in STEPS for line in "0" + "1" * int(step)]
+)  # the lines in order: tangents, or through Q
+N_LINES = len(DOUBLES)
+LINE_WORDS = 24  # l0 | l1
 FP12_ONE = words(2**384 % FP_MODULUS, FP12_WORDS)
 
 
@@ -129,125 +154,214 @@ def _add_step(t, line, q):
     fp2_mul(t + _Z, t + _Z, ddd)
 
 
-@formula
-def _mul_by_line_at(f, line, p):
-    """f <- f (l0 + l1 xP w^2 + l2 yP w^3)."""
-    at = stack(36)
-    fp2_copy(at, line)
-    fp2_mul_fp(at + _L1, line + _L1, p)
-    fp2_mul_fp(at + _L2, line + _L2, p + FP_BYTES)
-    fp12_mul_by_line(f, f, at)
+# What belongs to one side ----------------------------------------------------------------------------------------------------
+
+
+@kernel
+def _prepare(lines, q, scratch):
+    """Miller's lines of one point, q (1, 24) affine and finite.  Out: lines (N_LINES, 24), l0 | l1 with l2 = 1; or False if a step
+    degenerates.  One inversion; scratch (N_LINES, 36)."""
+    t, inverse, s = stack(36), stack(12), stack(12)
+    g2_from_affine(t, row(q, 0))
+    for i in range(len(lines)):
+        if DOUBLES[i]:
+            _double_step(t, row(scratch, i))
+        else:
+            _add_step(t, row(scratch, i), row(q, 0))
+    fp2_one(s)
+    for i in range(len(lines)):
+        fp2_copy(row(lines, i), s)  # the product of the earlier l2
+        fp2_mul(s, s, row(scratch, i) + _L2)
+    if fp2_is_zero(s):
+        return False
+    fp2_inv(inverse, s)
+    for i in range(len(lines) - 1, -1, -1):
+        d, line = row(lines, i), row(scratch, i)
+        fp2_mul(s, d, inverse)  # 1/l2
+        fp2_mul(inverse, inverse, line + _L2)
+        fp2_mul(d, line, s)
+        fp2_mul(d + _L1, line + _L1, s)
+    return True
+
+
+@kernel
+def scale_points(out, g1):
+    """x/y | 1/y of each of k points, affine and finite: (k, 12); or False if a y is 0.  One inversion, 4M a point."""
+    acc, inverse = stack(6), stack(6)
+    fp_one(acc)
+    for i in range(len(g1)):
+        fp_copy(row(out, i), acc)  # the product of the earlier y
+        fp_mul(acc, acc, row(g1, i) + FP_BYTES)
+    if fp_is_zero(acc):
+        return False
+    fp_inv(inverse, acc)
+    for i in range(len(g1) - 1, -1, -1):
+        d, a = row(out, i), row(g1, i)
+        fp_mul(d + FP_BYTES, d, inverse)
+        fp_mul(inverse, inverse, a + FP_BYTES)
+        fp_mul(d, a, d + FP_BYTES)
+    return True
+
+
+def prepare(q: np.ndarray) -> np.ndarray | None:
+    """The lines of a finite point, (24,) affine in G2: (N_LINES, 24), for `joined`.  None: a step degenerates."""
+    lines = np.empty((N_LINES, LINE_WORDS), np.uint64)
+    if not _prepare(lines, rows(q.reshape(1, -1), G2_AFFINE_WORDS), np.empty((N_LINES, LINE_WORDS + 12), np.uint64)):
+        return None
+    return lines
+
+
+def joined(lines: Sequence[np.ndarray]) -> np.ndarray:
+    """What `prepare` made of k points, as `product` takes it: (k N_LINES, 24)."""
+    return np.concatenate(lines)
 
 
 # The last exponentiation -----------------------------------------------------------------------------------------------------
+
+
+class Element(NamedTuple):
+    """Fp12 as a body has it: `room(size)` gives memory for an element, the others are intrinsics on addresses.
+
+    pow_z(d, a) = a^z for a in the cyclotomic subgroup; d must not be a.
+    """
+
+    room: Any
+    size: int
+    mul: Any
+    conj: Any
+    inv: Any
+    frobenius: Any
+    frobenius_2: Any
+    pow_z: Any
+
+
+def last_exponentiation(name: str, element: Element) -> Any:
+    """An intrinsic f(a) that turns a into a^(3 (p^12 - 1)/r), 0 into 0; `name` makes the IR symbols unique."""
+    room, size, mul, conj, inv, frobenius, frobenius_2, pow_z = element
+
+    def named(f: Callable[..., None]) -> Any:
+        return formula(f, f"{name}_{f.__name__}")
+
+    @named
+    def div(d, a, b):
+        """a / b in the cyclotomic subgroup; d must not be a."""
+        conj(d, b)
+        mul(d, a, d)
+
+    @named
+    def mul_frobenius(d, a, b):
+        """a b^p; d must not be a."""
+        frobenius(d, b)
+        mul(d, a, d)
+
+    @named
+    def mul_frobenius_2(d, a, b):
+        """a b^(p^2); d must not be a."""
+        frobenius_2(d, b)
+        mul(d, a, d)
+
+    @named
+    def power(f):
+        """f <- f^(3 (p^12 - 1)/r).
+
+        3 (p^12 - 1)/r = (p^6 - 1)(p^2 + 1) h,   h = 3 (p^4 - p^2 + 1)/r = (z - 1)^2 (z + p)(z^2 + p^2 - 1) + 3 (ePrint 2020/875).
+        """
+        m, a, b = room(size), room(size), room(size)
+        inv(a, f)
+        conj(b, f)
+        mul(b, b, a)  # f^(p^6 - 1); from here on 1/x = conj(x)
+        mul_frobenius_2(m, b, b)  # in the cyclotomic subgroup
+
+        pow_z(b, m)
+        div(a, b, m)  # m^(z - 1)
+        pow_z(b, a)
+        div(f, b, a)  # m^((z - 1)^2)
+        pow_z(b, f)
+        mul_frobenius(a, b, f)  # a = m^((z - 1)^2 (z + p))
+        pow_z(f, a)
+        pow_z(b, f)
+        mul_frobenius_2(f, b, a)
+        div(b, f, a)  # a^(z^2 + p^2 - 1)
+        mul(f, m, m)
+        mul(f, f, m)
+        mul(f, f, b)
+
+    return power
 
 
 @formula
 def _pow_z(d, a):
     """a^z for a in the cyclotomic subgroup: conj(a^|z|).  63 squarings, 5 multiplications.  d must not be a."""
     fp12_copy(d, a)
-    for step in _STEPS:
+    for step in STEPS:
         fp12_cyclotomic_sqr(d, d)
         if step == "1":
             fp12_mul(d, d, a)
     fp12_conj(d, d)
 
 
-@formula
-def _div(d, a, b):
-    """a / b in the cyclotomic subgroup; d must not be a."""
-    fp12_conj(d, b)
-    fp12_mul(d, a, d)
-
-
-@formula
-def _mul_frobenius(d, a, b):
-    """a b^p; d must not be a."""
-    fp12_frobenius(d, b)
-    fp12_mul(d, a, d)
-
-
-@formula
-def _mul_frobenius_2(d, a, b):
-    """a b^(p^2); d must not be a."""
-    fp12_frobenius_2(d, b)
-    fp12_mul(d, a, d)
-
-
-@formula
-def _last_exponentiation(f):
-    """f <- f^(3 (p^12 - 1)/r).  0 stays 0.
-
-    3 (p^12 - 1)/r = (p^6 - 1)(p^2 + 1) h,   h = 3 (p^4 - p^2 + 1)/r = (z - 1)^2 (z + p)(z^2 + p^2 - 1) + 3 (ePrint 2020/875).
-    """
-    m, a, b = stack(72), stack(72), stack(72)
-    fp12_inv(a, f)
-    fp12_conj(b, f)
-    fp12_mul(b, b, a)  # f^(p^6 - 1); from here on 1/x = conj(x)
-    _mul_frobenius_2(m, b, b)  # in the cyclotomic subgroup
-
-    _pow_z(b, m)
-    _div(a, b, m)  # m^(z - 1)
-    _pow_z(b, a)
-    _div(f, b, a)  # m^((z - 1)^2)
-    _pow_z(b, f)
-    _mul_frobenius(a, b, f)  # a = m^((z - 1)^2 (z + p))
-    _pow_z(f, a)
-    _pow_z(b, f)
-    _mul_frobenius_2(f, b, a)
-    _div(b, f, a)  # a^(z^2 + p^2 - 1)
-    fp12_cyclotomic_sqr(f, m)
-    fp12_mul(f, f, m)
-    fp12_mul(f, f, b)
+_last_exponentiation = last_exponentiation(
+    "fp12", Element(stack, FP12_WORDS, fp12_mul, fp12_conj, fp12_inv, fp12_frobenius, fp12_frobenius_2, _pow_z)
+)
 
 
 # The product -----------------------------------------------------------------------------------------------------------------
 
 
+@formula
+def _mul_by_line_at(f, line, p):
+    """f <- f (l0 / yP + l1 xP / yP w^2 + w^3), p = xP / yP | 1 / yP."""
+    at = stack(24)
+    fp2_mul_fp(at, line, p + FP_BYTES)
+    fp2_mul_fp(at + _L1, line + _L1, p)
+    fp12_mul_by_line(f, f, at)
+
+
 @kernel
-def _product(out, g1, g2, work):
-    """out (1, 72) = the product for k points each, g1 (k, 12) and g2 (k, 24) affine; work (k, 36) is scratch."""
-    f, line = row(out, 0), stack(36)
+def _product(out, points, lines):
+    """out (1, 72) = the product for k scaled points (k, 12) and the lines (k N_LINES, 24) of as many."""
+    f = row(out, 0)
     fp12_one(f)
-    for i in range(len(g1)):
-        g2_from_affine(row(work, i), row(g2, i))
-    for add in _ADDS:
-        fp12_sqr(f, f)
-        for i in range(len(g1)):
-            p, q, t = row(g1, i), row(g2, i), row(work, i)
-            if g1_affine_is_infinity(p) or g2_affine_is_infinity(q):
-                continue
-            _double_step(t, line)
-            _mul_by_line_at(f, line, p)
-            if add:
-                _add_step(t, line, q)
-                _mul_by_line_at(f, line, p)
+    for i in range(N_LINES):
+        if DOUBLES[i]:
+            fp12_sqr(f, f)
+        for j in range(len(points)):
+            _mul_by_line_at(f, row(lines, j * N_LINES + i), row(points, j))
     fp12_conj(f, f)
     _last_exponentiation(f)
 
 
-def pairing_product(g1: np.ndarray, g2: np.ndarray) -> np.ndarray:
-    """e(P_1, Q_1) ... e(P_k, Q_k).  In: g1 (k, 12), g2 (k, 24) affine, in G1 and G2.  Out: (72,) an element of Fp12."""
-    g1, g2 = rows(g1, G1_AFFINE_WORDS), rows(g2, G2_AFFINE_WORDS)
-    if len(g1) != len(g2):
-        raise ValueError(f"{len(g1)} points of G1 for {len(g2)} of G2")
-    out = np.empty((1, FP12_WORDS), np.uint64)
-    _product(out, g1, g2, np.empty((len(g1), G2_PROJECTIVE_WORDS), np.uint64))
+def product(g1: np.ndarray, lines: np.ndarray) -> np.ndarray:
+    """e(P_1, Q_1) ... e(P_k, Q_k).  In: g1 (k, 12) finite, in G1; the joined lines of the Q.  Out: (72,) an element of Fp12."""
+    g1 = rows(g1, G1_AFFINE_WORDS)
+    points, out = np.empty_like(g1), np.zeros((1, FP12_WORDS), np.uint64)
+    if scale_points(points, g1):
+        _product(out, points, rows(lines, LINE_WORDS))
     return out[0]
 
 
-def pairing_product_is_one(g1: np.ndarray, g2: np.ndarray) -> bool:
-    """e(P_1, Q_1) ... e(P_k, Q_k) = 1; True for k = 0.  In: g1 (k, 12), g2 (k, 24) affine, in G1 and G2."""
-    return np.array_equal(pairing_product(g1, g2), FP12_ONE)
+# Elements of GT --------------------------------------------------------------------------------------------------------------
 
 
 @kernel
-def _quotient(out, a, b):
-    _div(row(out, 0), row(a, 0), row(b, 0))
+def _multiply(out, a, b):
+    fp12_mul(row(out, 0), row(a, 0), row(b, 0))
 
 
-def gt_quotient(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a / b.  In: (72,) values of the pairing."""
+@kernel
+def _conjugate(out, a):
+    fp12_conj(row(out, 0), row(a, 0))
+
+
+def multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a b in Fp12.  In, out: (72,) words."""
     out = np.empty((1, FP12_WORDS), np.uint64)
-    _quotient(out, a.reshape(1, -1), b.reshape(1, -1))
+    _multiply(out, rows(a.reshape(1, -1), FP12_WORDS), rows(b.reshape(1, -1), FP12_WORDS))
+    return out[0]
+
+
+def conjugate(a: np.ndarray) -> np.ndarray:
+    """a^(p^6): in GT, 1/a.  In, out: (72,) words."""
+    out = np.empty((1, FP12_WORDS), np.uint64)
+    _conjugate(out, rows(a.reshape(1, -1), FP12_WORDS))
     return out[0]
