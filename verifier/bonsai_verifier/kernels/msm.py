@@ -100,9 +100,16 @@ def g1_sums(
 
 
 def _few(points: Array, scalars: Array, in_g1: bool) -> G1Sum:
-    out = np.empty((1, G1_AFFINE_WORDS), np.uint64)
-    _chains().sum_few(out, points[: len(scalars)], scalars, in_g1)
-    return G1Sum(out[0], np.empty((0, 0, G1_AFFINE_WORDS), np.uint64))
+    total = _run_chain(points[: len(scalars)], *straus.sum_few(scalars, in_g1))
+    return G1Sum(total, np.empty((0, 0, G1_AFFINE_WORDS), np.uint64))
+
+
+def _run_chain(points: Array, program: Array, n_numbers: int) -> Array:
+    total, out = np.empty((1, G1_PROJECTIVE_WORDS), np.uint64), np.empty((1, G1_AFFINE_WORDS), np.uint64)
+    body = _chains()
+    body.run_chain(total, np.empty((n_numbers, body.NUMBERED_WORDS), np.uint64), points, program)
+    g1_to_affine_many(out, total)
+    return out[0]
 
 
 def _by_buckets(points: list[Array], scalars: list[Array], sums: Sequence[tuple[int, int]], run: Run) -> list[G1Sum]:
@@ -185,9 +192,8 @@ def _digits(
 
 def _joined(planes: Array) -> G1Sum:
     """The sum that the planes (W, c, 12) of its windows make."""
-    out = np.empty((1, G1_AFFINE_WORDS), np.uint64)
-    _chains().join(out, planes.reshape(-1, G1_AFFINE_WORDS))
-    return G1Sum(out[0], planes)
+    flat = rows(planes.reshape(-1, G1_AFFINE_WORDS), G1_AFFINE_WORDS)
+    return G1Sum(_run_chain(flat, *straus.join(len(flat))), planes)
 
 
 def msm_window(lengths: Sequence[Array], round_cost: int, widest: int) -> int:
@@ -196,7 +202,7 @@ def msm_window(lengths: Sequence[Array], round_cost: int, widest: int) -> int:
     In: for each sum (257,) int64, how many scalars have 0, 1, .. 256 bits; what a round costs by itself, in additions.
     """
     counts = np.empty((_MAX_WINDOW + 1, 2), np.int64)
-    _count_additions(counts, np.stack(lengths))
+    _count_additions(counts, np.empty(_SCALAR_BITS + 2, np.int64), np.stack(lengths))
 
     def cost(c: int) -> int:
         additions, n_segments = counts[c].tolist()
@@ -208,14 +214,15 @@ def msm_window(lengths: Sequence[Array], round_cost: int, widest: int) -> int:
 
 
 @kernel
-def _count_additions(out, lengths):
+def _count_additions(out, reaching, lengths):
     """Row c of out = additions and windows for windows of c bits.
 
     A window adds the scalars that reach it until one bucket is left; before that, half of the buckets that are left at each plane.
+    In: lengths (sums, 257) as msm_window takes them; room for 258 numbers.
     """
     most = _SCALAR_BITS
-    reaching = np.empty(most + 2, np.int64)
-    out[:] = 0
+    for c in range(len(out)):
+        out[c, 0], out[c, 1] = 0, 0
     for s in range(len(lengths)):
         reaching[most + 1] = 0
         for bits in range(most, -1, -1):
