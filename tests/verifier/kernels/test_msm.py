@@ -262,7 +262,7 @@ def test_jobs_may_run_in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
             for a, b in zip(alone, together, strict=True):
                 assert np.array_equal(a.total, b.total)
                 assert np.array_equal(a.planes, b.planes)
-    assert min(counted) > 4
+    assert max(counted) > 4
 
 
 def test_many_equal_points_cost_no_more_pairs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,6 +40,7 @@ _SCALAR_BITS = WORD_BITS * FR_WORDS
 _MIN_WINDOW, _MAX_WINDOW = 2, buckets.MAX_WINDOW
 # Multiplications: of an addition of an affine point; of g1_to_affine_many a point, with the inversion's share
 _MIXED, _NORMALISE = 11, 6
+_POINTS_OF_A_JOB = 1 << 14
 _TABLE_BYTES = 1 << 26  # a fixed-base table larger than the cache is slower, whatever the count says
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
@@ -125,9 +126,14 @@ def _by_buckets(points: list[Array], scalars: list[Array], sums: Sequence[tuple[
     room, n_rooms = buckets.slots(size, c), 1 if run is map else min(n_jobs, os.cpu_count() or 1)
     pool = body.new_pool(first[-1] + n_rooms * room)
     absent = [np.empty(len(p), np.bool_) for p in points]
-    for p, at, flags in zip(points, first, absent):
-        body.put_points(pool, at, p, flags)
-    digits, digit_rows = _digits(scalars, n_windows, c, sums, absent)
+
+    def put(part: tuple[int, int]) -> None:
+        p, start = part
+        end = start + _POINTS_OF_A_JOB
+        body.put_points(pool, first[p] + start, points[p][start:end], absent[p][start:end])
+
+    list(run(put, [(p, start) for p, a in enumerate(points) for start in range(0, len(a), _POINTS_OF_A_JOB)]))
+    digits, digit_rows = _digits(scalars, n_windows, c, sums, absent, run)
     segments = np.array(
         [(first[p], len(scalars[s]), at + w) for (p, s), at in zip(sums, digit_rows) for w in range(n_windows[s])],
         np.int64,
@@ -169,7 +175,12 @@ def _chains() -> ModuleType:
 
 
 def _digits(
-    scalars: list[Array], n_windows: list[int], c: int, sums: Sequence[tuple[int, int]], absent: list[Array]
+    scalars: list[Array],
+    n_windows: list[int],
+    c: int,
+    sums: Sequence[tuple[int, int]],
+    absent: list[Array],
+    run: Run = map,
 ) -> tuple[Array, list[int]]:
     """The digits of all scalars, window by window, and for each sum its first row of them.  Points at infinity get digits 0."""
     keys = [(p if absent[p][: len(scalars[s])].any() else None, s) for p, s in sums]  # most sums share rows
@@ -180,13 +191,17 @@ def _digits(
             first[key] = n_rows
             n_rows += n_windows[key[1]]
     out = np.empty((n_rows, max(map(len, scalars))), np.int16)
-    for (p, s), at in first.items():
+
+    def write(item: tuple[tuple[int | None, int], int]) -> None:
+        (p, s), at = item
         n, end = len(scalars[s]), at + n_windows[s]
         shifted = np.empty((_SHIFTED_WORDS, n), np.uint64)
         _shift(shifted, scalars[s], _offset(c, n_windows[s]))
         buckets.write_digits(out, at, end, shifted, c)
         if p is not None:
             out[at:end, np.flatnonzero(absent[p][:n])] = 0
+
+    list(run(write, first.items()))
     return out, [first[key] for key in keys]
 
 
