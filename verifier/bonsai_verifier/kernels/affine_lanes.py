@@ -13,7 +13,7 @@ The multiplier sets the pace, so all else is written between multiplications tha
 the next step, on the way back those, t and the product of the next step, and the last store of the step before.
 
 Where d = 0 a step is mended before it is multiplied: d becomes 2 y_A for a doubling and 1 for opposite points.  The way back writes
-nonsense for those pairs, but leaves t, and doublings are done after it.  Sums of equal or opposite points take 1.4 times as long.
+nonsense for those pairs, but leaves t, and doublings are done after it.  Sums of equal or opposite points take 1.35 times as long.
 """
 
 from typing import Any
@@ -310,9 +310,16 @@ def _end(b, pool, d, last):
 
 @operation
 def _mend(b, pool, a, c, step, cases):
-    """Sorts out the pairs of a step that have one x, to `cases`; d = 2 y_A for doublings, 1 for opposite points."""
+    """Sorts out the pairs of a step that have one x, to `cases`; d = 2 y_A for doublings, 1 for opposite points.
+
+    Where one step needs this more are likely to, so it asks for the rows of later steps.
+    """
     m, f = Machine(b), FP_LANES
-    y_a, y_b = together(_gather(m, pool, a, _Y), _gather(m, pool, c, _Y))
+    y_a, y_b, *_ = together(
+        _gather(m, pool, a, _Y),
+        _gather(m, pool, c, _Y),
+        *(_ask(m, pool, m.offset(names, _AHEAD), _Y) for names in (a, c)),
+    )
     y_b = negate_where(m, _signs(m, c), y_b)
     d = load(m, f, m.offset(step, _D))
     one_x = equal_abscissas(m, d, f.n)
