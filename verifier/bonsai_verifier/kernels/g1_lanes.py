@@ -55,7 +55,7 @@ from .lanes import (
     together,
     weaken,
 )
-from .limbs import WORD_BYTES, row, stack
+from .limbs import WORD_BYTES, row, rows, stack
 
 POINTS = 2 * LANES  # in a pair
 _PAIR_WORDS = 2 * FP_BLOCK // WORD_BYTES
@@ -100,8 +100,8 @@ def abscissa(m, data):
 
 def ordinate(m, y, right, status, flags):
     """Of a root y of `right` and its opposite the one that the flags name, and the whole status.  In: y weak, right below 7/3 p."""
-    square = yield from multiply_self(m, FP_LANES, y)
-    on_curve = is_zero(m, FP_LANES, weaken(m, FP_LANES, minus(m, square, right)))
+    left = yield from multiply_self(m, FP_LANES, y)
+    on_curve = is_zero(m, FP_LANES, weaken(m, FP_LANES, minus(m, left, right)))
     failed = m.select(m.is_zero(status), m.const(POINT_NOT_ON_CURVE), status)
     plain = exact(m, FP_LANES, (yield from reduce(m, FP_LANES, [*y, *[m.zero] * FP_LANES.n])))
     half = [m.const(limb) for limb in FP_LANES.limbs((_P - 1) // 2)]
@@ -154,17 +154,15 @@ def _decode_whole(out, data, status):
 
 def g1_decode_many(out, data, status):
     """As the portable body says."""
+    data = rows(data, FP_BYTES, np.uint8)
     whole = len(data) - len(data) % POINTS
     _decode_whole(out[:whole], data[:whole], status[:whole])
     if rest := len(data) - whole:
-        padded = (
-            np.zeros((POINTS, FP_BYTES), np.uint8),
-            np.empty((POINTS, G1_AFFINE_WORDS), np.uint64),
-            np.empty(POINTS, np.uint8),
-        )
-        padded[0][:rest] = data[whole:]
-        _decode_whole(padded[1], padded[0], padded[2])
-        out[whole:], status[whole:] = padded[1][:rest], padded[2][:rest]
+        padded = np.zeros((POINTS, FP_BYTES), np.uint8)
+        padded[:rest] = data[whole:]
+        points, statuses = np.empty((POINTS, G1_AFFINE_WORDS), np.uint64), np.empty(POINTS, np.uint8)
+        _decode_whole(points, rows(padded, FP_BYTES, np.uint8), statuses)
+        out[whole:], status[whole:] = points[:rest], statuses[:rest]
 
 
 # Subgroup --------------------------------------------------------------------------------------------------------------------
