@@ -26,7 +26,7 @@ from .cache import kernel
 from .fr import FR_WORDS
 from .g1 import G1_AFFINE_WORDS
 from .limbs import rows, words
-from .msm import Array, Run, adder, chains, g1_msm
+from .msm import Array, Run, adder, g1_msm, joined
 
 SCALAR_BITS = 255
 ROW_BYTES = 128  # of a point in the vector body's form; portable: 96
@@ -180,7 +180,7 @@ class FixedPoints:
 
     def _job(self, digits: Array, share: list[tuple[int, tuple[int, slice, int]]]) -> Array:
         """The sum over these (set, (row of the pool, columns, window))."""
-        w, out = self.windows, np.zeros((1, G1_AFFINE_WORDS), np.uint64)
+        w = self.windows
         table = np.array(
             [
                 (first, part.stop - part.start, k, part.start, which)
@@ -195,8 +195,7 @@ class FixedPoints:
             planes = buckets.plane_sums(self._body, self._pool, digits, table, w.bits, work, w.sets)
         finally:
             self._idle.put(work)
-        chains().join(out, planes.reshape(-1, G1_AFFINE_WORDS))
-        return out[0]
+        return joined(planes.reshape(-1, G1_AFFINE_WORDS))
 
 
 def _by_set(piece: tuple[int, tuple[int, slice, int]]) -> tuple[int, int, int]:

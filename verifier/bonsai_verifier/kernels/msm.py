@@ -40,6 +40,7 @@ _SCALAR_BITS = WORD_BITS * FR_WORDS
 _MIN_WINDOW, _MAX_WINDOW = 2, buckets.MAX_WINDOW
 # Multiplications: of an addition of an affine point; of g1_to_affine_many a point, with the inversion's share
 _MIXED, _NORMALISE = 11, 6
+_POINTS_OF_A_JOB = 1 << 14
 _TABLE_BYTES = 1 << 26  # a fixed-base table larger than the cache is slower, whatever the count says
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
@@ -100,9 +101,16 @@ def g1_sums(
 
 
 def _few(points: Array, scalars: Array, in_g1: bool) -> G1Sum:
-    out = np.empty((1, G1_AFFINE_WORDS), np.uint64)
-    chains().sum_few(out, points[: len(scalars)], scalars, in_g1)
-    return G1Sum(out[0], np.empty((0, 0, G1_AFFINE_WORDS), np.uint64))
+    total = _run_chain(points[: len(scalars)], *straus.sum_few(scalars, in_g1))
+    return G1Sum(total, np.empty((0, 0, G1_AFFINE_WORDS), np.uint64))
+
+
+def _run_chain(points: Array, program: Array, n_numbers: int) -> Array:
+    total, out = np.empty((1, G1_PROJECTIVE_WORDS), np.uint64), np.empty((1, G1_AFFINE_WORDS), np.uint64)
+    body = chains()
+    body.run_chain(total, np.empty((n_numbers, body.NUMBERED_WORDS), np.uint64), points, program)
+    g1_to_affine_many(out, total)
+    return out[0]
 
 
 def _by_buckets(points: list[Array], scalars: list[Array], sums: Sequence[tuple[int, int]], run: Run) -> list[G1Sum]:
@@ -118,9 +126,14 @@ def _by_buckets(points: list[Array], scalars: list[Array], sums: Sequence[tuple[
     room, n_rooms = buckets.slots(size, c), 1 if run is map else min(n_jobs, os.cpu_count() or 1)
     pool = body.new_pool(first[-1] + n_rooms * room)
     absent = [np.empty(len(p), np.bool_) for p in points]
-    for p, at, flags in zip(points, first, absent):
-        body.put_points(pool, at, p, flags)
-    digits, digit_rows = _digits(scalars, n_windows, c, sums, absent)
+
+    def put(part: tuple[int, int]) -> None:
+        p, start = part
+        end = start + _POINTS_OF_A_JOB
+        body.put_points(pool, first[p] + start, points[p][start:end], absent[p][start:end])
+
+    list(run(put, [(p, start) for p, a in enumerate(points) for start in range(0, len(a), _POINTS_OF_A_JOB)]))
+    digits, digit_rows = _digits(scalars, n_windows, c, sums, absent, run)
     segments = np.array(
         [(first[p], len(scalars[s]), at + w) for (p, s), at in zip(sums, digit_rows) for w in range(n_windows[s])],
         np.int64,
@@ -140,7 +153,7 @@ def _by_buckets(points: list[Array], scalars: list[Array], sums: Sequence[tuple[
 
     planes = np.concatenate(list(run(job, range(0, n_segments, size))))
     ends = list(accumulate(n_windows[s] for _, s in sums))
-    return [_joined(part) for part in np.split(planes, ends[:-1])]
+    return [G1Sum(joined(part.reshape(-1, G1_AFFINE_WORDS)), part) for part in np.split(planes, ends[:-1])]
 
 
 def adder() -> ModuleType:
@@ -162,7 +175,12 @@ def chains() -> ModuleType:
 
 
 def _digits(
-    scalars: list[Array], n_windows: list[int], c: int, sums: Sequence[tuple[int, int]], absent: list[Array]
+    scalars: list[Array],
+    n_windows: list[int],
+    c: int,
+    sums: Sequence[tuple[int, int]],
+    absent: list[Array],
+    run: Run = map,
 ) -> tuple[Array, list[int]]:
     """The digits of all scalars, window by window, and for each sum its first row of them.  Points at infinity get digits 0."""
     keys = [(p if absent[p][: len(scalars[s])].any() else None, s) for p, s in sums]  # most sums share rows
@@ -173,21 +191,23 @@ def _digits(
             first[key] = n_rows
             n_rows += n_windows[key[1]]
     out = np.empty((n_rows, max(map(len, scalars))), np.int16)
-    for (p, s), at in first.items():
+
+    def write(item: tuple[tuple[int | None, int], int]) -> None:
+        (p, s), at = item
         n, end = len(scalars[s]), at + n_windows[s]
         shifted = np.empty((_SHIFTED_WORDS, n), np.uint64)
         _shift(shifted, scalars[s], _offset(c, n_windows[s]))
         buckets.write_digits(out, at, end, shifted, c)
         if p is not None:
             out[at:end, np.flatnonzero(absent[p][:n])] = 0
+
+    list(run(write, first.items()))
     return out, [first[key] for key in keys]
 
 
-def _joined(planes: Array) -> G1Sum:
-    """The sum that the planes (W, c, 12) of its windows make."""
-    out = np.empty((1, G1_AFFINE_WORDS), np.uint64)
-    chains().join(out, planes.reshape(-1, G1_AFFINE_WORDS))
-    return G1Sum(out[0], planes)
+def joined(planes: Array) -> Array:
+    """sum_i 2^i planes_i.  In: (m, 12) affine.  Out: (12,) affine."""
+    return _run_chain(rows(planes, G1_AFFINE_WORDS), *straus.join(len(planes)))
 
 
 def msm_window(lengths: Sequence[Array], round_cost: int, widest: int) -> int:
@@ -196,7 +216,7 @@ def msm_window(lengths: Sequence[Array], round_cost: int, widest: int) -> int:
     In: for each sum (257,) int64, how many scalars have 0, 1, .. 256 bits; what a round costs by itself, in additions.
     """
     counts = np.empty((_MAX_WINDOW + 1, 2), np.int64)
-    _count_additions(counts, np.stack(lengths))
+    _count_additions(counts, np.empty(_SCALAR_BITS + 2, np.int64), np.stack(lengths))
 
     def cost(c: int) -> int:
         additions, n_segments = counts[c].tolist()
@@ -208,14 +228,15 @@ def msm_window(lengths: Sequence[Array], round_cost: int, widest: int) -> int:
 
 
 @kernel
-def _count_additions(out, lengths):
+def _count_additions(out, reaching, lengths):
     """Row c of out = additions and windows for windows of c bits.
 
     A window adds the scalars that reach it until one bucket is left; before that, half of the buckets that are left at each plane.
+    In: lengths (sums, 257) as msm_window takes them; room for 258 numbers.
     """
     most = _SCALAR_BITS
-    reaching = np.empty(most + 2, np.int64)
-    out[:] = 0
+    for c in range(len(out)):
+        out[c, 0], out[c, 1] = 0, 0
     for s in range(len(lengths)):
         reaching[most + 1] = 0
         for bits in range(most, -1, -1):
