@@ -75,8 +75,7 @@ class Batch:
 
     def field_and_curve(self) -> None:
         """From decoded points to the verdict."""
-        sums = equation.sums(self.vk, self.claims(), draw_weights(len(self)))
-        assert equation.value([(self.vk, sums)]).is_one
+        assert equation.holds(self.vk, self.claims(), draw_weights(len(self)))
 
     def wire(self, threads: int = 1) -> None:
         """From bytes to the verdict."""
@@ -175,7 +174,7 @@ def _split(batch: Batch) -> dict[str, float]:
             "challenge_statement": batch.claims,
             "weights": lambda: draw_weights(n),
             "sums": lambda: equation.sums(vk, claims, weights),
-            "sums_subgroup": lambda: equation.sums(vk, claims, weights, subgroup=True),
+            "sums_subgroup": lambda: equation.sums(vk, claims, weights, test=True),
             "pairing": lambda: equation.value([(vk, sums)]),
         },
         ROUNDS[n],
