@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -140,6 +141,12 @@ def _measure(batch: Batch, program: Path, libraries: tuple[str, ...]) -> dict[st
         def took(name: str, value: float) -> None:
             seconds.setdefault(name, []).append(value)
 
+        def sums_of(library: str) -> None:
+            took(library, sum(peers.sums(library)[0]))
+
+        def pairings_of(library: str) -> None:
+            took(f"{library} pairings", peers.pairing(library))
+
         def portable() -> None:
             with cpu.use(cpu.PORTABLE):
                 batch.field_and_curve()
@@ -150,12 +157,9 @@ def _measure(batch: Batch, program: Path, libraries: tuple[str, ...]) -> dict[st
             "portable": portable,
         }
         for library in libraries:
-            calls[f"{library}, asked"] = lambda library=library: took(library, sum(peers.sums(library)[0]))
-        if n == 1:
-            for library in libraries:
-                calls[f"{library} pairings, asked"] = lambda library=library: took(
-                    f"{library} pairings", peers.pairing(library)
-                )
+            calls[f"{library}, asked"] = partial(sums_of, library)
+            if n == 1:
+                calls[f"{library} pairings, asked"] = partial(pairings_of, library)
         asked = medians(calls, ROUNDS[n])
         found = {name: s for name, s in asked.items() if not name.endswith("asked")}
         found |= {name: float(np.median(values)) for name, values in seconds.items()}
@@ -190,7 +194,7 @@ def _split(batch: Batch) -> dict[str, float]:
 def _threads(batch: Batch) -> dict[str, float]:
     """Wire to verdict of a chunk on one thread and two, and on all cores."""
     with all_cores():
-        seconds = medians({str(n): lambda n=n: batch.wire(n) for n in (1, 2, 0)}, 3)
+        seconds = medians({str(n): partial(batch.wire, n) for n in (1, 2, 0)}, 3)
     return {
         "threads2_speedup": seconds["1"] / seconds["2"],
         "chunk_80000_all_cores_us": 1e6 * seconds["0"] / len(batch),
