@@ -11,7 +11,8 @@ import numpy as np
 from bonsai_verifier.curve import g1_sum, g1_sums, one_words
 from bonsai_verifier.field import Words, limbs_from_ints
 from bonsai_verifier.kernels import cpu
-from bonsai_verifier.kernels.msm import _adder, g1_fixed_base_many
+from bonsai_verifier.kernels.msm import adder as adder_of
+from bonsai_verifier.kernels.msm import g1_fixed_base_many
 from bonsai_verifier.parameters import FR_MODULUS
 
 from .measure import report
@@ -66,7 +67,7 @@ def _scalars(n: int, bound: int, rng: random.Random) -> Words:
 
 def _addition(points: Words) -> float:
     """Seconds of PAIRS additions of distinct points, a wait apart as in a sum of many."""
-    adder, n = _adder(), len(points)
+    adder, n = adder_of(), len(points)
     pool, absent = adder.new_pool(n + PAIRS), np.empty(n, np.bool_)
     adder.put_points(pool, 0, points, absent)
     pairs = np.zeros((4, PAIRS + adder.SPARE_COLUMNS), np.int32)

@@ -144,9 +144,12 @@ class _Operations:
             return failed_rows(self.traced, witness.registers[: self.traced.n_wires], limit)
         return failed_rows(self.r1cs, witness.r1cs(), limit)
 
-    def setup_for_development(self) -> ProvingKey:
-        """Keys from trapdoors that this process draws and forgets: for trying out, never for real use."""
-        return development_setup(self.square, self.about.digest)
+    def setup_for_development(self, memory: int | None = None) -> ProvingKey:
+        """Keys from trapdoors that this process draws and forgets: for trying out, never for real use.
+
+        memory: bytes for the key's points and their multiples while proofs are made (keys/proving_key.py).
+        """
+        return development_setup(self.square, self.about.digest, memory=memory)
 
     def prove(
         self,
@@ -154,12 +157,16 @@ class _Operations:
         witness: Witness,
         context: bytes = bytes(CONTEXT_BYTES),
         timings: dict[str, float] | None = None,
+        threads: int = 1,
     ) -> bytes:
-        """128 bytes.  Raises Unsatisfied with the reports of the first broken rows; CircuitMismatch: a key of another circuit."""
+        """128 bytes.  threads: of the sums, 0 for one a core.
+
+        Raises Unsatisfied with the reports of the first broken rows; CircuitMismatch: a key of another circuit.
+        """
         self._require_digest("proving key", key.circuit_digest)
         if failed := self.failures(witness, limit=_REPORTED_ROWS):
             raise Unsatisfied("witness", "\n".join(["does not satisfy the circuit", *(row.report() for row in failed)]))
-        return pari.prove(key, self.square, witness.square(), context, timings=timings)
+        return pari.prove(key, self.square, witness.square(), context, threads=threads, timings=timings)
 
     def _require_digest(self, what: str, found: bytes) -> None:
         if found != self.about.digest:
@@ -322,9 +329,9 @@ class Circuit(_Operations):
             )
         return tape
 
-    def make_development_keys(self) -> ProvingKey:
+    def make_development_keys(self, memory: int | None = None) -> ProvingKey:
         """As setup_for_development, and both keys are written into the folder."""
-        key = self.setup_for_development()
+        key = self.setup_for_development(memory)
         write_proving_key(self.folder / PROVING_KEY, key)
         write_atomic(self.folder / VERIFYING_KEY, encode_verifying_key(key.verifying_key))
         update_manifest(self.folder, _KEY_FILES)
@@ -335,22 +342,24 @@ class Circuit(_Operations):
         if not any((self.folder / file).exists() for file in _KEY_FILES.values()):
             return False
         try:
-            self.proving_key()
+            self.proving_key().check_file()
         except CircuitMismatch:
             return False
         return True
 
-    def proving_key(self, check: bool = False) -> ProvingKey:
-        """The key to prove with; `check` tests every element, which a key from elsewhere needs once.
+    def proving_key(self, check: bool = False, memory: int | None = None) -> ProvingKey:
+        """The key to prove with, mapped; `check` tests every element, which a key from elsewhere needs once.
 
-        Raises FileDamaged: there is none, or it is damaged; CircuitMismatch: it is of another circuit; KeyRefused: it is not the
-        verifying key's.
+        memory: bytes that its points and multiples may take while proofs are made, None: all that the file has.  0, no multiples, is
+        best for a single proof: it ends before they are loaded.
+        Raises FileDamaged: there is none, or it is damaged (in its points: with the first proof); CircuitMismatch: it is of another
+        circuit; KeyRefused: it is not the verifying key's.
         """
         if not (self.folder / PROVING_KEY).exists():
             raise FileDamaged(
                 str(self.folder / PROVING_KEY), "there is no such file; run `bonsai setup` for this circuit"
             )
-        key = read_proving_key(self.folder / PROVING_KEY, self.about.digest)
+        key = read_proving_key(self.folder / PROVING_KEY, self.about.digest, memory=memory)
         if encode_verifying_key(key.verifying_key) != _read_key_file(self.folder / VERIFYING_KEY):
             raise KeyRefused(
                 str(self.folder), "proving.key and verifying.key are of two setups; run `bonsai setup --force`"

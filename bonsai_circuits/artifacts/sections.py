@@ -99,6 +99,19 @@ class Sections:
         except ValueError as e:
             raise self._damaged(name, f"is not a JSON object: {e}") from e
 
+    def check(self, *names: str) -> None:
+        """The contents of these sections have their digests: for those that were opened without.  5 GB/s.  Raises FileDamaged."""
+        for section in map(self._find, names):
+            if blake3(self._octets(section)) != section.digest:
+                raise self._damaged(section.name, "its digest is wrong")
+
+    def forget(self, name: str) -> None:
+        """The pages of this section need not stay in memory: they are read again where they are asked for again."""
+        section, mapped = self._find(name), self._pages.base
+        if hasattr(mmap, "MADV_DONTNEED") and isinstance(mapped, memoryview) and isinstance(mapped.obj, mmap.mmap):
+            first = section.offset // mmap.PAGESIZE * mmap.PAGESIZE
+            mapped.obj.madvise(mmap.MADV_DONTNEED, first, section.offset + section.n_bytes - first)
+
     def _find(self, name: str) -> Section:
         if name not in self.table:
             raise self._damaged(name, f"is missing; the file has {', '.join(self.table) or 'no sections'}")
@@ -150,7 +163,7 @@ def write_sections(path: Path, kind: str, contents: Mapping[str, Content]) -> by
 
 
 def open_sections(path: Path, kind: str, verify: bool = True) -> Sections:
-    """Maps the file and checks all of it; verify=False leaves out the digests of the contents, not those of the table.
+    """Maps the file and checks all of it; verify=False leaves the digests of the contents to Sections.check, not those of the table.
 
     Every length is compared with the file's size before anything of that length is touched.
     Raises FileDamaged, naming the file and the section: no such file, another kind or version, any byte that is not as written.
@@ -176,10 +189,10 @@ def open_sections(path: Path, kind: str, verify: bool = True) -> Sections:
     if found_kind != kind:
         raise _damaged(path, "kind", f"expected {kind}, found {found_kind}")
     sections = _read_table(path, reader, n_sections, pages)
-    for section in sections.values() if verify else ():
-        if blake3(pages[section.offset : section.offset + section.n_bytes]) != section.digest:
-            raise _damaged(path, f"section {section.name}", "its digest is wrong")
-    return Sections(path, kind, digest, MappingProxyType(sections), pages)
+    opened = Sections(path, kind, digest, MappingProxyType(sections), pages)
+    if verify:
+        opened.check(*sections)
+    return opened
 
 
 # Writing -----------------------------------------------------------------------------------------------------------------------

@@ -1,6 +1,9 @@
 """bonsai witness, bonsai check, bonsai prove."""
 
+import contextlib
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import click
 
@@ -11,10 +14,15 @@ from ..artifacts.atomic import write_atomic
 from ..errors import InputError
 from ..interop.wtns_file import read_wtns, write_wtns
 from ..pipeline import Circuit
+from ..prover import pari
 from ..witness.inputs import format_inputs, read_inputs
 from ..witness.runner import Witness
 from .console import EXIT_FAILED, VALUES_HIDDEN, result, say, steps
 from .options import circuit_options, open_circuit
+
+resource: ModuleType | None = None
+with contextlib.suppress(ImportError):  # Windows has none
+    import resource
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _input = click.option("--input", "input_file", type=_FILE, help="JSON file of the circuit's inputs.")
@@ -98,7 +106,8 @@ def check(
 @click.option(
     "--check-key", is_flag=True, help="Check every element of the proving key first: once for a key from elsewhere."
 )
-@click.option("--timings", is_flag=True, help="Add the seconds of each step.")
+@click.option("--threads", default=1, show_default=True, help="Of the sums of one proof; 0: one for each core.")
+@click.option("--timings", is_flag=True, help="Add the seconds of each step, and the most memory that was held.")
 def prove(
     circuit: str,
     hash_name: str,
@@ -111,6 +120,7 @@ def prove(
     public_out: Path | None,
     context: str,
     check_key: bool,
+    threads: int,
     timings: bool,
 ) -> None:
     """Prove that the inputs satisfy CIRCUIT: writes a proof of 128 bytes and its public inputs."""
@@ -121,13 +131,17 @@ def prove(
     taken: dict[str, float] = {}
     with steps(3) as progress:
         progress.start("witness")
-        found = _witness_of(target, input_file, witness_file)
+        with pari.timed(taken, "witness"):
+            found = _witness_of(target, input_file, witness_file)
         progress.done()
         progress.start("proving key")
-        key = target.proving_key(check=check_key)
+        with pari.timed(taken, "load"):
+            if check_key:
+                target.proving_key(check=True)
+            key = target.proving_key(memory=0)
         progress.done()
         progress.start("proof")
-        proof = target.prove(key, found, bound, taken)
+        proof = target.prove(key, found, bound, taken, threads)
         progress.done()
     public = found.public()
     write_atomic(public_out, format_inputs(public).encode())
@@ -137,12 +151,22 @@ def prove(
         "bytes": len(proof),
         "public_file": str(public_out),
         "public": {name: str(x) for name, x in public.items()},
-        **({"timings": taken} if timings else {}),
+        **({"timings": taken, "peak_mib": peak_mib()} if timings else {}),
     }
     text = f"{out}: {len(proof)} bytes, public inputs in {public_out}"
     if timings:
         text += "".join(f"\n  {step:12} {seconds:.4f} s" for step, seconds in taken.items())
+        if (peak := peak_mib()) is not None:
+            text += f"\n  {peak:.0f} MiB at most"
     result(value, text, as_json)
+
+
+def peak_mib() -> float | None:
+    """The most memory that this process has held; None where the system does not say."""
+    if resource is None:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return float(peak / 2**20 if sys.platform == "darwin" else peak / 2**10)
 
 
 def require_distinct(*paths: Path | None) -> None:

@@ -4,9 +4,13 @@ A matrix is (start, wire, coeff): the entries of row i are start_i .. start_(i+1
 A Montgomery product of a canonical and a Montgomery number is canonical: coefficients are never converted, sums are, once.
 """
 
-from bonsai_verifier.kernels.cache import kernel
-from bonsai_verifier.kernels.fr import FR_BYTES, fr_add, fr_eq, fr_mul, fr_to_mont, fr_zero
-from bonsai_verifier.kernels.limbs import stack
+import numpy as np
+
+from bonsai_verifier.kernels.cache import inner, kernel
+from bonsai_verifier.kernels.fr import FR_BYTES, fr_add, fr_copy, fr_eq, fr_mul, fr_to_mont, fr_zero
+from bonsai_verifier.kernels.limbs import load_word, row, stack
+
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
 @kernel
@@ -38,12 +42,55 @@ def sparse_columns(out, start, wire, coeff, y):
         fr_to_mont(sums + FR_BYTES * j, sums + FR_BYTES * j)
 
 
+@inner
+def _is_one(c):
+    """The canonical coefficient is 1, as most of those are whose row is short."""
+    return ((load_word(c) ^ _ONE) | load_word(c + 8) | load_word(c + 16) | load_word(c + 24)) == _ZERO
+
+
+@inner
+def _row(out, start, end, wire, coeff, z):
+    """<row, z> of the entries start .. end - 1, Montgomery.  In: addresses of all wires (int32 array), coefficients and values."""
+    acc, ones, term = stack(4), stack(4), stack(4)
+    fr_zero(acc)
+    fr_zero(ones)
+    others = False
+    for e in range(start, end):
+        value = z + FR_BYTES * wire[e]
+        if _is_one(coeff + FR_BYTES * e):
+            fr_add(ones, ones, value)
+        else:
+            fr_mul(term, coeff + FR_BYTES * e, value)
+            fr_add(acc, acc, term)
+            others = True
+    if others:
+        fr_to_mont(acc, acc)
+        fr_add(ones, ones, acc)
+    fr_copy(out, ones)
+
+
 @kernel
-def first_row_not_square(a, b):
-    """The least i with a_i^2 != b_i, or -1.  In: a, b (n, 4) Montgomery."""
-    square = stack(4)
-    for i in range(a.shape[0]):
-        fr_mul(square, a.ctypes.data + FR_BYTES * i, a.ctypes.data + FR_BYTES * i)
-        if not fr_eq(square, b.ctypes.data + FR_BYTES * i):
+def fill_square_rows(a_values, b_values, a_start, a_wire, a_coeff, b_start, b_wire, b_coeff, z, places):
+    """`square_rows`, row i in row places_i of its vectors.  Out: the first row that is no square, or -1."""
+    a, b, square, values = stack(4), stack(4), stack(4), z.ctypes.data
+    n = len(a_start) - 1
+    for i in range(n):
+        _row(a, a_start[i], a_start[i + 1], a_wire, a_coeff.ctypes.data, values)
+        _row(b, b_start[i], b_start[i + 1], b_wire, b_coeff.ctypes.data, values)
+        fr_mul(square, a, a)
+        if not fr_eq(square, b):
             return i
+        fr_copy(row(a_values, places[i]), a)
+        fr_copy(row(b_values, places[i]), b)
+    for i in range(n, len(places)):
+        fr_zero(row(a_values, places[i]))
+        fr_zero(row(b_values, places[i]))
     return -1
+
+
+def square_rows(transforms, a_values, b_values, a, b, z):
+    """The first i with <A_i, z>^2 != <B_i, z>, or -1.  Out: the vectors of both values, 0 beyond the last row; unfinished if a row fails.
+
+    In: matrices (start, wire, coeff) with at most as many rows as the domain has points; z (n, 4) Montgomery.
+    """
+    return fill_square_rows(a_values, b_values, *a, *b, z, transforms.places)

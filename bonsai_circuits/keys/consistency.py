@@ -16,7 +16,7 @@ from ..errors import KeyRefused
 from ..kernels.sparse import sparse_rows
 from ..r1cs.system import SparseRows, SquareR1CS
 from .domain import Domain
-from .proving_key import ProvingKey
+from .proving_key import ProvingKey, check_multiples
 
 _WEIGHT_BITS = 128
 
@@ -28,8 +28,9 @@ def check_proving_key(key: ProvingKey, square: SquareR1CS) -> None:
       open_tau, open_alpha, quotient, mask   e(p_(i+1), [1]) = e(p_i, [tau])
       quotient_0, mask_0                     e(q, [delta]) = e([tau^N - 1], [1]), e(m, [delta]) = e([alpha tau^N - alpha], [1])
       commit_j                               e(c_j, [delta]) = e([alpha a_j(tau) + b_j(tau)], [1]), from the coefficients of a_j and b_j
-    Cost: a subgroup test a point, and about seven sums over all points.
-    Raises KeyRefused, naming the part.
+    The multiples beside the points are made again and compared.
+    Cost: a subgroup test a point, about seven sums over all points, 255 doublings a point.
+    Raises KeyRefused, naming the part.  FileDamaged: a file that is not as written.
     """
     key.check_points()
     vk, n = key.verifying_key, key.domain_size
@@ -57,6 +58,7 @@ def check_proving_key(key: ProvingKey, square: SquareR1CS) -> None:
         for matrix, powers in ((square.a, key.open_alpha), (square.b, key.open_tau))
     ]
     require("commit", g1_sum(key.commit, weights), delta, g1_sum(np.stack(shares), limbs_from_ints([1, 1], 4)), one)
+    check_multiples(key)
 
 
 def _weights(n: int) -> Words:

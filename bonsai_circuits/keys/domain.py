@@ -6,27 +6,20 @@ consecutive sizes differ by a factor of at most 38/33 = 1.152, where powers of t
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
-
-import numpy as np
+from typing import Any
 
 from bonsai_verifier.field import Words, fr_from_ints, fr_inv, fr_mul, fr_sub
-from bonsai_verifier.kernels.fr import fr_powers
+from bonsai_verifier.kernels import cpu
+from bonsai_verifier.kernels.fr import FR_WORDS
+from bonsai_verifier.kernels.limbs import rows
 from bonsai_verifier.parameters import DOMAIN_ODD_PARTS, FR_GENERATOR, FR_MODULUS, TWO_ADICITY
 
 from ..errors import CircuitError
-from ..kernels.ntt import ntt_reverse, ntt_stage_2, ntt_stage_odd
+from ..kernels.ntt import Transforms, powers
 
-ODD_RADICES = (3, 11, 19)  # the primes of the odd parts
 MAX_ROWS = 1 << 28  # 2^28 rows are a proving key of 130 gigabytes
+LANES = 8  # of a vector body, which takes multiples of them alone
 COSET_SHIFT = FR_GENERATOR  # 7^N = 1 only if r - 1 divides N: never in H
-
-
-class _Tables(NamedTuple):
-    powers: Words  # w^i
-    coset: Words  # 7^i
-    coset_inverse: Words  # 7^-i / N
-    size_inverse: Words  # 1 / N, one row
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,28 +52,49 @@ class Domain:
 
     def lagrange(self, x: int) -> Words:
         """L_i(x) = w^i Z(x) / (N (x - w^i)) for every i.  In: x outside H.  Cost: one inversion, 5 N multiplications."""
-        powers = _tables(self.size).powers
+        roots = powers(self.root, self.size)
         scale = self.vanishing(x) * pow(self.size, -1, FR_MODULUS)
-        return fr_mul(fr_mul(powers, fr_inv(fr_sub(powers, fr_from_ints([x])))), fr_from_ints([-scale]))
+        return fr_mul(fr_mul(roots, fr_inv(fr_sub(roots, fr_from_ints([x])))), fr_from_ints([-scale]))
+
+    @property
+    def transforms(self) -> Any:
+        """Between coefficients and values, on vectors in the form of the body that runs (kernels/ntt.py): kept for the next call."""
+        return _transforms(self.size, cpu.vector() and self.size % LANES == 0)
 
     def evaluate(self, coefficients: Words) -> Words:
         """f -> (f(w^i))_i."""
-        return _transform(coefficients, _tables(self.size).powers)
+        return self._evaluate(coefficients, coset=False)
 
     def interpolate(self, values: Words) -> Words:
         """(f(w^i))_i -> the coefficients of f, of degree below N."""
-        tables = _tables(self.size)
-        return _reverse(_transform(values, tables.powers), tables.size_inverse)
+        return self._interpolate(values, coset=False)
 
     def evaluate_on_coset(self, coefficients: Words) -> Words:
         """f -> (f(7 w^i))_i."""
-        tables = _tables(self.size)
-        return _transform(fr_mul(coefficients, tables.coset), tables.powers)
+        return self._evaluate(coefficients, coset=True)
 
     def interpolate_from_coset(self, values: Words) -> Words:
         """(f(7 w^i))_i -> the coefficients of f, of degree below N."""
-        tables = _tables(self.size)
-        return _reverse(_transform(values, tables.powers), tables.coset_inverse)
+        return self._interpolate(values, coset=True)
+
+    def _evaluate(self, coefficients: Words, coset: bool) -> Words:
+        transforms = self.transforms
+        x = transforms.read_coefficients(self._rows(coefficients))
+        transforms.evaluate(x, coset)
+        values: Words = transforms.write_values(x)
+        return values
+
+    def _interpolate(self, values: Words, coset: bool) -> Words:
+        transforms = self.transforms
+        x = transforms.read_values(self._rows(values))
+        transforms.interpolate(x, coset)
+        coefficients: Words = transforms.write_coefficients(x)
+        return coefficients
+
+    def _rows(self, x: Words) -> Words:
+        if x.shape != (self.size, FR_WORDS):
+            raise ValueError(f"an array of shape ({self.size}, {FR_WORDS}) is needed, not {x.shape}")
+        return rows(x, FR_WORDS)
 
 
 def smallest_domain(n_rows: int) -> Domain:
@@ -98,40 +112,9 @@ def _twos(n: int) -> int:
 
 
 @lru_cache(maxsize=4)
-def _tables(size: int) -> _Tables:
-    def powers(base: int, first: int) -> Words:
-        out = np.empty((size, 4), np.uint64)
-        fr_powers(out, fr_from_ints([base]), fr_from_ints([first]))
-        return out
+def _transforms(size: int, lanes: bool) -> Any:
+    if lanes:
+        from ..kernels.ntt_lanes import LaneTransforms
 
-    size_inverse = pow(size, -1, FR_MODULUS)
-    return _Tables(
-        powers=powers(Domain(size).root, 1),
-        coset=powers(COSET_SHIFT, 1),
-        coset_inverse=powers(pow(COSET_SHIFT, -1, FR_MODULUS), size_inverse),
-        size_inverse=fr_from_ints([size_inverse]),
-    )
-
-
-def _transform(x: Words, powers: Words) -> Words:
-    n = len(powers)
-    if x.shape != (n, 4):
-        raise ValueError(f"an array of shape ({n}, 4) is needed, not {x.shape}")
-    source = np.array(x, order="C")  # for N = 1 it is returned
-    buffers = np.empty_like(powers), np.empty_like(powers)
-    s = 1
-    for i, p in enumerate([*(p for p in ODD_RADICES if n % p == 0), *[2] * _twos(n)]):
-        target = buffers[i % 2]
-        if p == 2:
-            ntt_stage_2(target, source, powers, s)
-        else:
-            ntt_stage_odd(target, source, powers, s, p)
-        source = target
-        s *= p
-    return source
-
-
-def _reverse(x: Words, factors: Words) -> Words:
-    out = np.empty_like(x)
-    ntt_reverse(out, x, factors)
-    return out
+        return LaneTransforms(size, Domain(size).root, COSET_SHIFT)
+    return Transforms(size, Domain(size).root, COSET_SHIFT)

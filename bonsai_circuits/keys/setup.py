@@ -30,7 +30,7 @@ from ..errors import CircuitError, InputError
 from ..kernels.sparse import sparse_columns
 from ..r1cs.system import SparseRows, SquareR1CS
 from .domain import Domain, smallest_domain
-from .proving_key import N_MASKS, ProvingKey
+from .proving_key import N_MASKS, ProvingKey, with_multiples
 
 R = FR_MODULUS
 _DRAWS = 8
@@ -46,12 +46,14 @@ class _Trapdoors:
     delta: int
 
 
-def development_setup(square: SquareR1CS, circuit_digest: bytes, *, rng: Randbelow = randbelow) -> ProvingKey:
+def development_setup(
+    square: SquareR1CS, circuit_digest: bytes, *, rng: Randbelow = randbelow, memory: int | None = None
+) -> ProvingKey:
     """The keys of a square system, from trapdoors drawn from the operating system's randomness.
 
     In: circuit_digest, 32 bytes, goes into the verifying key.  rng(n), uniform in [0, n), is for reproducible tests alone: a key from a
-    known source of randomness proves nothing.
-    Cost: n_private + 4 N + 8 multiples of one point.
+    known source of randomness proves nothing.  memory: bytes for points and their multiples (proving_key.with_multiples).
+    Cost: n_private + 4 N + 8 multiples of one point, and 255 doublings of each.
     Raises CircuitError: the system is not outlined, or too large.  InputError: a random source that repeats itself.
     """
     if len(circuit_digest) != DIGEST_BYTES:
@@ -59,10 +61,11 @@ def development_setup(square: SquareR1CS, circuit_digest: bytes, *, rng: Randbel
     require_outlined(square)
     domain = smallest_domain(square.n_rows)
     try:
-        return _make_key(square, circuit_digest, domain, _draw(domain, rng))
+        key = _make_key(square, circuit_digest, domain, _draw(domain, rng))
     except BaseException as error:
         # The frames below hold trapdoors; a traceback that shows locals must not see them.
         raise error.with_traceback(None) from None
+    return with_multiples(key, memory)
 
 
 def require_outlined(square: SquareR1CS) -> None:

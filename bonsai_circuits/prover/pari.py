@@ -1,12 +1,6 @@
 """Masked Pari: the proof (T, U, v) of docs/protocol.md, section "Prove", by its steps.
 
-With a = a_w + x_A, of degree below N, and the mask m = s0 + s1 X, the masked polynomial is A = a' + x_A = a + m Z, and
-
-    q = (A^2 - b)/Z = (a^2 - b)/Z + 2 a m + m^2 Z
-
-so that the masks never meet a transform.  For the first term, h of degree N - 2: on H, a^2 = b, hence a^2 = b + h Z = (b - h) + X^N h.
-On the coset 7 H, X^N is the constant 7^N, so interpolating the N values of a^2 there gives b - h + 7^N h = b + (7^N - 1) h.
-Five transforms of size N are all that a proof takes, and they are done once however often step 4 starts again.
+The polynomials and their transforms are those of polynomial.py.  An attempt shares no array with another.
 """
 
 import time
@@ -19,18 +13,18 @@ from typing import TypeAlias
 import numpy as np
 
 from bonsai_verifier.batch import verify
-from bonsai_verifier.curve import encode_g1_many, g1_sum
-from bonsai_verifier.field import Octets, Words, fr_from_ints, fr_is_canonical, fr_mul, fr_sub, fr_to_canonical
+from bonsai_verifier.curve import encode_g1_many
+from bonsai_verifier.field import Octets, Words, fr_from_ints, fr_is_canonical, fr_to_canonical
 from bonsai_verifier.parameters import CONTEXT_BYTES, FR_MODULUS, SCALAR_BYTES
+from bonsai_verifier.threads import Run, count, workers
 from bonsai_verifier.transcript import challenge, derive_key
 
 from ..errors import CircuitMismatch, InputError, KeyRefused, Unsatisfied, WireError
-from ..kernels.sparse import first_row_not_square, sparse_rows
-from ..keys.domain import COSET_SHIFT, Domain
-from ..keys.proving_key import ProvingKey
+from ..keys.domain import Domain
+from ..keys.proving_key import ProvingKey, T, U
 from ..keys.setup import require_outlined
-from ..r1cs.system import SparseRows, SquareR1CS
-from .polynomial import add, divide_linear, scale, times_line, times_vanishing
+from ..r1cs.system import SquareR1CS
+from .polynomial import ProofPolynomials
 
 R = FR_MODULUS
 MASKS_CONTEXT = "bonsai-circuits 2026-11-30 masked Pari masks v1"
@@ -39,61 +33,63 @@ _COUNT_BYTES = 4
 Timings: TypeAlias = dict[str, float]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class _Witness:
-    """One satisfied assignment: its private values, and its polynomials as coefficients.  No repr shows them."""
-
-    private: Words  # w, Montgomery
-    a_w: Words  # sum over private j of w_j a_j
-    a: Words  # a_w + x_A
-    b: Words  # sum over private j of w_j b_j
-    h: Words  # (a^2 - b)/Z
-
-
 def prove(
     key: ProvingKey,
     square: SquareR1CS,
     assignment: Words,
     context: bytes = bytes(CONTEXT_BYTES),
     *,
+    threads: int = 1,
     timings: Timings | None = None,
 ) -> bytes:
     """The 128 bytes T | U | v that prove the assignment's public inputs, with masks made for this proof alone.
 
     In: assignment (n_wires, 4) in Montgomery form, z_0 = 1, copied first; context, 32 bytes that the proof is bound to.  timings receives
-    the seconds of "rows", "polynomials", "T", "U" and "verify".
+    the seconds of "key" (what the first proof with it takes), "rows", "transforms", "T", "challenge" (also v and the quotients by X - r),
+    "U" and "verify".  threads: of T and U; 0: one for each core.  Calls from several threads share the key, and nothing else.
     No proof is handed out that does not verify: under a wrong key it would be false, and tell of the witness what the masks should hide.
     Not constant time: see SECURITY.md.
     Raises Unsatisfied: a row fails.  InputError: a wrong shape or value, a random source that repeats itself.  CircuitMismatch: the key
-    is for another system.
+    is for another system.  FileDamaged, KeyRefused: see ProvingKey.points.
     """
+    n_threads = count(threads)
     require_outlined(square)
     assignment = np.array(assignment, order="C")
     _require_fitting(key, square, assignment, context)
     try:
-        return _prove(key, square, assignment, context, timings)
+        with workers(n_threads) as run:
+            return _prove(key, square, assignment, context, _Sums(key, n_threads, run), timings)
     except BaseException as error:
         # The frames below hold the witness and masks, and this one its copy: a traceback that shows locals must not see them.
         del assignment
         raise error.with_traceback(None) from None
 
 
-def _prove(key: ProvingKey, square: SquareR1CS, assignment: Words, context: bytes, timings: Timings | None) -> bytes:
-    domain = Domain(key.domain_size)
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """How T and U are taken."""
+
+    key: ProvingKey
+    jobs: int
+    run: Run
+
+    def take(self, which: int, scalars: Words) -> Words:
+        """sum_i k_i P_i over the points of T or U, (12,) affine.  In: scalars canonical."""
+        return self.key.points().sum(which, scalars, jobs=self.jobs, run=self.run)
+
+
+def _prove(
+    key: ProvingKey, square: SquareR1CS, assignment: Words, context: bytes, sums: _Sums, timings: Timings | None
+) -> bytes:
+    with timed(timings, "key"):
+        key.points()
     public_inputs = _octets(fr_to_canonical(assignment[1 : key.n_public + 1]))
-    with _timed(timings, "rows"):
-        a_values, b_values = (_rows(matrix, assignment, domain) for matrix in (square.a, square.b))
-        failed = first_row_not_square(a_values, b_values)
-        if failed >= 0:
-            raise Unsatisfied(f"row {failed}", "the assignment does not satisfy it: <A, z>^2 is not <B, z>")
-    with _timed(timings, "polynomials"):
-        witness = _interpolate(domain, key, assignment, a_values, b_values)
     proof, attempt = None, 0
     bound = key.verifying_key.digest + context + assignment.tobytes()
     while proof is None:
         masks = fresh_masks(attempt.to_bytes(_COUNT_BYTES, "little") + bound)
-        proof, attempt = _attempt(key, domain, witness, masks, public_inputs, context, timings), attempt + 1
-    with _timed(timings, "verify"):
+        proof, attempt = _attempt(key, square, assignment, masks, public_inputs, context, sums, timings), attempt + 1
+    with timed(timings, "verify"):
         if not _verifies(key, public_inputs, proof, context):
             raise KeyRefused(
                 "proving key", "a proof made with it does not verify, so it is not what it says; get the key again"
@@ -120,59 +116,41 @@ def fresh_masks(bound: bytes) -> tuple[int, int]:
 
 def _attempt(
     key: ProvingKey,
-    domain: Domain,
-    witness: _Witness,
+    square: SquareR1CS,
+    assignment: Words,
     masks: tuple[int, int],
     public_inputs: Octets,
     context: bytes,
+    sums: _Sums,
     timings: Timings | None,
 ) -> bytes | None:
     """Steps 1 to 6 with these masks; None if the challenge lies in H or a point is infinite: start again, output nothing."""
-    n = domain.size
-    with _timed(timings, "polynomials"):
+    domain = Domain(key.domain_size)
+    with timed(timings, "rows"):
+        polynomials = ProofPolynomials(domain, key.n_private)
+        failed = polynomials.rows(square, assignment)
+        if failed >= 0:
+            raise Unsatisfied(f"row {failed}", "the assignment does not satisfy it: <A, z>^2 is not <B, z>")
+    with timed(timings, "transforms"):
         # 1. a'(X) = a_w(X) + m(X) Z(X), m = s0 + s1 X
-        s0, s1 = masks
-        m = fr_from_ints([s0, s1])
-        a_masked = add(witness.a_w, times_vanishing(m, n))
         # 2. q(X) = h(X) + 2 a(X) m(X) + m(X)^2 Z(X),   p(X) = b(X) + q(X) Z(X) = (a'(X) + x_A(X))^2
-        q = add(witness.h, times_line(witness.a, 2 * s0, 2 * s1), times_vanishing(times_line(m, s0, s1), n))
-        p = add(witness.b, times_vanishing(q, n))
-    with _timed(timings, "T"):
+        scalars = polynomials.commit(assignment, masks)
+    with timed(timings, "T"):
         # 3. T = [(alpha a'(tau) + p(tau)) / delta]
-        t = _combine(key.t_points, [witness.private, q, m])
-    # 4. r = H(verifying-key digest, context, public inputs, T)
-    r = challenge(key.verifying_key.digest, context, public_inputs, _encode(t))
-    if domain.contains(r):
-        return None
-    with _timed(timings, "polynomials"):
+        t = sums.take(T, scalars)
+    with timed(timings, "challenge"):
+        # 4. r = H(verifying-key digest, context, public inputs, T)
+        r = challenge(key.verifying_key.digest, context, public_inputs, _encode(t))
+        if domain.contains(r):
+            return None
         # 5. v = a'(r)
-        a_quotient, v = divide_linear(a_masked, r)
-        p_quotient, _ = divide_linear(p, r)
-    with _timed(timings, "U"):
+        scalars, v = polynomials.open(r)
+    with timed(timings, "U"):
         # 6. U = [ (alpha (a'(X) - v) + (p(X) - p(r))) / (X - r) at X = tau ]
-        u = _combine(key.u_points, [a_quotient, p_quotient])
+        u = sums.take(U, scalars)
     if not t.any() or not u.any():
         return None
     return _encode(t) + _encode(u) + v.to_bytes(SCALAR_BYTES, "little")
-
-
-def _interpolate(domain: Domain, key: ProvingKey, assignment: Words, a_values: Words, b_values: Words) -> _Witness:
-    """The polynomials of a satisfied assignment.  Cost: five transforms."""
-    n_instance = key.n_public + 1
-    x_values = np.zeros_like(a_values)
-    x_values[:n_instance] = assignment[:n_instance]
-    a, b, x_a = (domain.interpolate(values) for values in (a_values, b_values, x_values))
-    on_coset = domain.evaluate_on_coset(a)
-    squared = domain.interpolate_from_coset(fr_mul(on_coset, on_coset))
-    h = scale(fr_sub(squared, b), pow(domain.vanishing(COSET_SHIFT), -1, R))
-    return _Witness(private=assignment[n_instance:], a_w=fr_sub(a, x_a), a=a, b=b, h=h)
-
-
-def _rows(matrix: SparseRows, assignment: Words, domain: Domain) -> Words:
-    """<row i, z> at w^i, and 0 beyond the last row."""
-    out = np.zeros((domain.size, 4), np.uint64)
-    sparse_rows(out, matrix.start, matrix.wire, matrix.coeff, assignment)
-    return out
 
 
 def _verifies(key: ProvingKey, public_inputs: Octets, proof: bytes, context: bytes) -> bool:
@@ -180,11 +158,6 @@ def _verifies(key: ProvingKey, public_inputs: Octets, proof: bytes, context: byt
         return verify(key.verifying_key, public_inputs, proof, context)
     except WireError:  # a point outside the subgroup
         return False
-
-
-def _combine(points: Words, scalars: list[Words]) -> Words:
-    """sum_i k_i P_i over all scalars in order, (12,) affine."""
-    return g1_sum(points, fr_to_canonical(np.concatenate(scalars)))
 
 
 def _encode(point: Words) -> bytes:
@@ -217,7 +190,7 @@ def _require_fitting(key: ProvingKey, square: SquareR1CS, assignment: Words, con
 
 
 @contextmanager
-def _timed(timings: Timings | None, name: str) -> Iterator[None]:
+def timed(timings: Timings | None, name: str) -> Iterator[None]:
     """Adds the seconds of the block to timings[name]."""
     start = time.perf_counter()
     yield

@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 
+from bonsai_circuits.artifacts.sections import open_sections
 from bonsai_circuits.cli.main import run
+from bonsai_circuits.errors import FileDamaged
 from bonsai_circuits.keys.proving_key import write_proving_key
 from bonsai_circuits.pipeline import Circuit
 from bonsai_circuits.relations.builtin import BUILT_IN
+from bonsai_circuits.witness.inputs import read_inputs
 from bonsai_verifier.__main__ import main as verify_records
 
 PAYMENTS = Path(__file__).parents[2] / "examples" / "payments"
@@ -396,11 +399,50 @@ def test_setup_keeps_keys_unless_forced(bonsai: Any, compiled: Path) -> None:
     assert key.read_bytes() != before
 
 
+def test_damaged_multiples_are_found_before_they_are_used(bonsai: Any, compiled: Path, tmp_path: Path) -> None:
+    path = compiled / "send-poseidon" / "proving.key"
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+    proof = ("prove", "--input", FIRST, "--out", tmp_path / "p.bin")
+    assert bonsai(*proof).code == 0
+    for words in ((*proof, "--check-key"), ("setup",)):
+        done = bonsai(*words)
+        assert (done.code, "section u multiples" in done.err) == (2, True)
+    circuit = Circuit.open(compiled / "send-poseidon")
+    key = circuit.proving_key()
+    with pytest.raises(FileDamaged, match="u multiples"):
+        circuit.prove(key, circuit.witness(read_inputs(FIRST)))
+
+
+def test_setup_tells_what_a_key_takes(bonsai: Any, compiled: Path) -> None:
+    key = compiled / "send-poseidon" / "proving.key"
+    found = bonsai("setup", "--json").json
+    assert found["proving_key_bytes"] == key.stat().st_size
+    assert found["memory"] > 4 * 2**20
+    small = bonsai("setup", "--force", "--memory", "2", "--json").json
+    assert small["memory"] <= 2 * 2**20
+    assert small["proving_key_bytes"] == key.stat().st_size < found["proving_key_bytes"] / 4
+    assert bonsai("setup", "--force", "--memory", "-1").code == 2
+
+
+def test_timings_name_the_steps_and_the_peak(bonsai: Any, tmp_path: Path) -> None:
+    done = bonsai("prove", "--input", FIRST, "--out", tmp_path / "p.bin", "--timings", "--threads", "2", "--json").json
+    steps = ["load", "witness", "key", "rows", "transforms", "T", "challenge", "U", "verify"]
+    assert sorted(done["timings"]) == sorted(steps)
+    assert all(seconds >= 0 for seconds in done["timings"].values())
+    assert 50 < done["peak_mib"] < 4096
+    assert bonsai("prove", "--input", FIRST, "--out", tmp_path / "p.bin", "--threads", "-1").code == 2
+
+
 @pytest.mark.parametrize("file", ["square.sections", "tape.sections", "traced.sections", "proving.key", "circuit.json"])
 def test_a_damaged_file_is_named(bonsai: Any, compiled: Path, tmp_path: Path, file: str) -> None:
     path = compiled / "send-poseidon" / file
     data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 0x55
+    at = len(data) // 2
+    if file == "proving.key":  # of which one proof does not read the multiples
+        at = open_sections(path, "proving key").table["u points"].offset + 1000
+    data[at] ^= 0x55
     path.write_bytes(data)
     done = bonsai("prove", "--input", FIRST, "--out", tmp_path / "p.bin")
     assert done.code == 2

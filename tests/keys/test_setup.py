@@ -12,20 +12,30 @@ import numpy as np
 import pytest
 from py_ecc.optimized_bls12_381.optimized_curve import G1, multiply
 
-from bonsai_circuits.artifacts.sections import write_sections
+from bonsai_circuits.artifacts import sections
+from bonsai_circuits.artifacts.sections import open_sections, write_sections
 from bonsai_circuits.errors import CircuitError, CircuitMismatch, FileDamaged, InputError, KeyRefused
 from bonsai_circuits.keys import setup
 from bonsai_circuits.keys.domain import Domain
-from bonsai_circuits.keys.proving_key import KIND, ProvingKey, read_proving_key, write_proving_key
+from bonsai_circuits.keys.proving_key import (
+    KIND,
+    ProvingKey,
+    T,
+    U,
+    check_multiples,
+    read_proving_key,
+    write_proving_key,
+)
 from bonsai_circuits.keys.setup import development_setup, require_outlined
 from bonsai_circuits.r1cs.system import Origins, SparseRows, SquareR1CS
-from bonsai_verifier.curve import encode_g1_many
-from bonsai_verifier.field import Words, fp_from_ints, fp_to_ints
+from bonsai_verifier.curve import encode_g1_many, g1_sum
+from bonsai_verifier.field import Words, fp_from_ints, fp_to_ints, limbs_from_ints
 from bonsai_verifier.parameters import FP_MODULUS, FR_MODULUS
 from bonsai_verifier.wire import decode_verifying_key, encode_verifying_key
 from tests.reference import pari as reference
 
 R = FR_MODULUS
+TABLES = {"t points", "u points", "t multiples", "u multiples"}
 DIGEST = bytes(range(32))
 ALPHA, TAU, DELTA = 0x1234567890ABCDEF << 100, 0xFEDCBA987654321 << 150, 0xC0FFEE1234567 << 120
 Row = dict[int, int]
@@ -187,7 +197,8 @@ def test_trapdoors_are_in_no_repr_and_no_pickle() -> None:
     key = development_setup(power_system(8)[0], DIGEST, rng=planted(ALPHA, TAU, DELTA))
     visible = repr(key).encode() + str(key).encode() + pickle.dumps(key)
     assert not [form for form in planted_forms() if form in visible]
-    assert set(ProvingKey.__slots__) == {"verifying_key", "n_private", "t_points", "u_points"}
+    fields = {"verifying_key", "n_private", "t_points", "u_points", "multiples", "_loaded"}
+    assert set(ProvingKey.__slots__) == fields
 
 
 @pytest.mark.parametrize("broken", ["g1_fixed_base_many", "sparse_columns", "ProvingKey"])
@@ -359,16 +370,96 @@ def test_the_file_is_a_function_of_the_key(path: Path, key: ProvingKey) -> None:
 
 
 def test_one_flipped_bit_anywhere_is_found(path: Path) -> None:
+    """In the head when the file is opened; in points and multiples when they are taken, and when the key is checked."""
     data = bytearray(path.read_bytes())
-    places = [*range(0, 64, 5), *range(64, len(data), 97), len(data) - 1]
+    table = open_sections(path, KIND).table
+    head = min(table[name].offset for name in TABLES)
+    places = [*range(0, 64, 5), *range(64, head, 97), head - 1]
+    places += [
+        at
+        for s in table.values()
+        for at in (s.offset, *range(s.offset, s.offset + s.n_bytes, 1997), s.offset + s.n_bytes - 1)
+    ]
+    later = 0
     for at in places:
         data[at] ^= 1 << (at % 8)
         path.write_bytes(data)
-        with pytest.raises(FileDamaged):
-            read_proving_key(path, DIGEST)
+        if at < head or table["u points"].offset <= at < table["u points"].offset + 96:  # the first point is looked at
+            with pytest.raises(FileDamaged):
+                read_proving_key(path, DIGEST)
+        else:
+            key = read_proving_key(path, DIGEST)
+            for use in (key.points, key.points, key.check_file, key.check_points):
+                with pytest.raises(FileDamaged, match=r"section . (points|multiples)"):
+                    use()
+            with pytest.raises(FileDamaged):
+                read_proving_key(path, DIGEST, check=True)
+            later += 1
         data[at] ^= 1 << (at % 8)
+    assert later > 20
     path.write_bytes(data)
-    read_proving_key(path, DIGEST)
+    read_proving_key(path, DIGEST, check=True).points()
+
+
+def test_opening_a_key_reads_no_points(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[str] = []
+    check = sections.Sections.check
+    monkeypatch.setattr(
+        sections.Sections, "check", lambda self, *names: (checked.extend(names), check(self, *names))[1]
+    )
+    key = read_proving_key(path, DIGEST)
+    assert set(checked) == {"shape", "verifying key"}
+    checked.clear()
+    key.points()
+    key.points()
+    assert sorted(checked) == sorted(TABLES)
+
+
+def test_infinity_in_a_file_is_refused_when_points_are_taken(path: Path, key: ProvingKey) -> None:
+    for name, at in (("quotient", 0), ("mask", 1), ("open_alpha", 3), ("open_tau", 5)):
+        t_points, u_points = key.t_points.copy(), key.u_points.copy()
+        copy = ProvingKey(key.verifying_key, key.n_private, t_points, u_points)
+        getattr(copy, name)[at] = 0
+        write_proving_key(path, copy)
+        with pytest.raises(KeyRefused) as caught:
+            read_proving_key(path, DIGEST).points()
+        assert caught.value.field == f"{name}[{at}]"
+
+
+@pytest.mark.parametrize("memory", [0, 1, 15_000, 30_000, 60_000, 1 << 30, None])
+def test_a_key_is_read_with_the_multiples_that_fit(path: Path, key: ProvingKey, memory: int | None) -> None:
+    read = read_proving_key(path, DIGEST, memory=memory)
+    one_row = (len(key.t_points) + len(key.u_points)) * 128
+    assert memory is None or read.memory <= max(memory, one_row)
+    assert read.memory % one_row == 0
+    scalars = limbs_from_ints([5, R - 1, 0, 1, 2**250, 3, 7, 9], 4)
+    for which, points in ((T, key.t_points), (U, key.u_points)):
+        assert np.array_equal(read.points().sum(which, scalars), g1_sum(points[: len(scalars)], scalars))
+    if memory in (None, 1 << 30):
+        assert read.windows == key.windows
+        check_multiples(read)
+
+
+def test_what_is_not_the_multiple_of_its_point_is_named(key: ProvingKey) -> None:
+    more = key.multiples
+    assert more is not None
+    check_multiples(key)
+    for name, at in (("t", (0, 3)), ("u", (-1, -1))):
+        table = getattr(more, name).copy()
+        table[at] = key.t_points[0]
+        with pytest.raises(KeyRefused) as caught:
+            check_multiples(replace(key, multiples=replace(more, **{name: table})))
+        j, i = (x % n for x, n in zip(at, table.shape, strict=False))
+        assert caught.value.field == f"{name} multiples[{j}, {i}]"
+
+
+def test_multiples_of_another_number_are_refused(key: ProvingKey) -> None:
+    more = key.multiples
+    assert more is not None
+    with pytest.raises(InputError, match="t multiples"):
+        replace(key, multiples=replace(more, t=more.t[1:]))
+    with pytest.raises(InputError, match="u multiples"):
+        replace(key, multiples=replace(more, u=more.u[:, 1:]))
 
 
 @pytest.mark.parametrize("cut", [0, 10, 64, 1000, -1])
@@ -387,17 +478,37 @@ def test_a_key_of_another_circuit_names_both_digests(path: Path) -> None:
 
 
 def contents(key: ProvingKey) -> dict[str, Any]:
+    assert key.multiples is not None
     return {
-        "shape": {"private": key.n_private},
+        "shape": {
+            "private": key.n_private,
+            "window bits": key.windows.bits,
+            "bucket sets": key.windows.sets,
+        },
         "verifying key": encode_verifying_key(key.verifying_key),
         "t points": key.t_points,
         "u points": key.u_points,
+        "t multiples": key.multiples.t,
+        "u multiples": key.multiples.u,
     }
+
+
+def test_the_contents_of_a_file_are_these(path: Path, key: ProvingKey) -> None:
+    data = path.read_bytes()
+    write_sections(path, KIND, contents(key))
+    assert path.read_bytes() == data
 
 
 @pytest.mark.parametrize(
     ("name", "change"),
     [
+        ("t multiples", lambda x: x[:-1]),
+        ("u multiples", lambda x: x[:, 1:]),
+        ("u multiples", lambda x: b""),
+        ("shape", lambda x: x | {"window bits": 3}),
+        ("shape", lambda x: x | {"bucket sets": 0}),
+        ("shape", lambda x: x | {"bucket sets": x["bucket sets"] + 1}),
+        ("shape", lambda x: {"private": x["private"]}),
         ("t points", lambda x: x[:-1]),
         ("t points", lambda x: np.concatenate([x, x[:1]])),
         ("u points", lambda x: x[1:]),

@@ -3,7 +3,9 @@
 import os
 import traceback
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,15 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bonsai_circuits.errors import CircuitError, CircuitMismatch, InputError, KeyRefused, Unsatisfied
-from bonsai_circuits.kernels.sparse import first_row_not_square, sparse_columns, sparse_rows
-from bonsai_circuits.keys.proving_key import ProvingKey
+from bonsai_circuits.kernels.sparse import sparse_columns, sparse_rows
+from bonsai_circuits.keys.proving_key import ProvingKey, with_multiples
 from bonsai_circuits.keys.setup import development_setup
-from bonsai_circuits.prover import pari, polynomial
+from bonsai_circuits.prover import pari
 from bonsai_circuits.prover.pari import prove
 from bonsai_circuits.r1cs.system import SparseRows, SquareR1CS
 from bonsai_verifier.batch import verify
 from bonsai_verifier.curve import encode_g1_many, g1_sum
 from bonsai_verifier.field import Octets, Words, fr_from_ints, fr_to_canonical, fr_to_ints
+from bonsai_verifier.kernels import cpu, fixed
 from bonsai_verifier.parameters import FR_MODULUS
 from bonsai_verifier.transcript import challenge
 from bonsai_verifier.wire import encode_verifying_key
@@ -30,10 +33,9 @@ from tests.reference import pari as reference
 R = FR_MODULUS
 CONTEXT = bytes(range(100, 132))
 elements = st.integers(0, R - 1)
-coefficients = st.lists(elements, min_size=1, max_size=6)
 
 # n_rows of a system and the size of its domain: every odd part, and rows that fill the domain or not
-SHAPES = [(4, 4), (5, 6), (10, 11), (19, 19), (22, 22), (31, 32), (37, 38), (55, 57)]
+SHAPES = [(4, 4), (5, 6), (10, 11), (19, 19), (22, 22), (31, 32), (37, 38), (55, 57), (8, 8), (24, 24), (87, 88)]
 
 
 class Case:
@@ -89,7 +91,7 @@ def test_proofs_of_another_input_context_or_key_do_not_verify(case: Case) -> Non
     )
 
 
-@pytest.mark.parametrize(("n_rows", "n"), SHAPES[:5])
+@pytest.mark.parametrize(("n_rows", "n"), [*SHAPES[:5], *SHAPES[-3:]])
 @pytest.mark.parametrize("masks", [(0, 0), (5, 0), (0, 7), (ALPHA + 1, TAU + 1)])
 def test_proofs_equal_those_of_the_reference_with_equal_masks(
     monkeypatch: pytest.MonkeyPatch, n_rows: int, n: int, masks: tuple[int, int]
@@ -99,6 +101,21 @@ def test_proofs_equal_those_of_the_reference_with_equal_masks(
     monkeypatch.setattr(pari, "fresh_masks", lambda _: masks)
     slow = reference.CurveKey(slow_system(square), n, alpha=ALPHA, tau=TAU, delta=DELTA, circuit_digest=DIGEST)
     assert prove(key, square, fr_from_ints(z), CONTEXT) == slow.prove(z, masks, CONTEXT)
+
+
+@pytest.mark.parametrize("n_rows", [8, 24, 88, 129, 1216])
+def test_every_body_makes_the_same_proof_with_equal_masks(
+    monkeypatch: pytest.MonkeyPatch, n_rows: int, vector: None
+) -> None:
+    square, z = power_system(n_rows)
+    key = development_setup(square, DIGEST, rng=planted(ALPHA, TAU, DELTA))
+    monkeypatch.setattr(pari, "fresh_masks", lambda _: (ALPHA + 1, TAU + 1))
+    proofs = []
+    for name in cpu.BODIES:
+        with cpu.use(name):
+            proofs.append(prove(key, square, fr_from_ints(z), CONTEXT))
+    assert len(set(proofs)) == 1
+    assert verified(key, z[1:3], proofs[0], CONTEXT)
 
 
 def test_systems_without_public_inputs_are_proved() -> None:
@@ -130,8 +147,53 @@ def test_no_proof_is_handed_out_under_a_wrong_key(case: Case) -> None:
 def test_timings_name_the_steps(case: Case) -> None:
     timings: dict[str, float] = {}
     prove(case.key, case.square, case.assignment, timings=timings)
-    assert set(timings) == {"rows", "polynomials", "T", "U", "verify"}
+    assert set(timings) == {"key", "rows", "transforms", "T", "challenge", "U", "verify"}
     assert all(seconds > 0 for seconds in timings.values())
+
+
+@pytest.mark.parametrize("threads", [0, 1, 2])
+def test_threads_share_a_proof(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+    monkeypatch.setattr(fixed, "_LEAST_JOB", 1)
+    monkeypatch.setattr(pari, "fresh_masks", lambda _: (5, 7))
+    case = Case(20)
+    proof = prove(case.key, case.square, case.assignment, CONTEXT, threads=threads)
+    assert proof == case.prove(CONTEXT)
+    assert verified(case.key, case.public, proof, CONTEXT)
+
+
+@pytest.mark.parametrize("threads", [-1, 1.5, "2", True])
+def test_no_numbers_of_threads_are_refused(case: Case, threads: Any) -> None:
+    with pytest.raises(InputError, match="threads"):
+        prove(case.key, case.square, case.assignment, threads=threads)
+
+
+def test_proofs_made_at_once_share_a_key_and_no_mask(monkeypatch: pytest.MonkeyPatch) -> None:
+    case, made, fresh = Case(20), [], pari.fresh_masks
+    monkeypatch.setattr(pari, "fresh_masks", lambda bound: (made.append(fresh(bound)), made[-1])[1])
+    with ThreadPoolExecutor(4) as pool:
+        proofs = list(pool.map(lambda _: case.prove(), range(12)))
+    assert len(set(proofs)) == 12
+    assert len({mask for masks in made for mask in masks}) == 2 * len(made) == 24
+    assert all(verified(case.key, case.public, proof) for proof in proofs[:4])
+
+
+@pytest.mark.parametrize("memory", [0, 20_000, 60_000, None])
+def test_proofs_are_the_same_whatever_multiples_a_key_has(memory: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pari, "fresh_masks", lambda _: (5, 7))
+    case = Case(20)
+    key = with_multiples(case.key, memory)
+    assert memory is None or key.memory <= max(memory, case.key.memory // case.key.windows.multiples)
+    assert prove(key, case.square, case.assignment, CONTEXT) == case.prove(CONTEXT)
+
+
+def test_no_proof_is_handed_out_under_wrong_multiples(case: Case) -> None:
+    more = case.key.multiples
+    assert more is not None
+    for name in ("t", "u"):
+        table = getattr(more, name).copy()
+        table[0] = table[0, ::-1]
+        with pytest.raises(KeyRefused):
+            prove(replace(case.key, multiples=replace(more, **{name: table})), case.square, case.assignment)
 
 
 # Refused -----------------------------------------------------------------------------------------------------------------------------
@@ -331,29 +393,7 @@ def test_masks_and_witness_are_in_no_traceback(case: Case, monkeypatch: pytest.M
         assert not [form for form in forms if form in text]
 
 
-# Polynomials and matrices --------------------------------------------------------------------------------------------------------------
-
-
-@given(f=coefficients, x=elements)
-def test_division_by_a_linear_factor_equals_the_reference(f: list[int], x: int) -> None:
-    quotient, value = polynomial.divide_linear(fr_from_ints(f), x)
-    assert value == reference.poly_eval(f, x)
-    assert reference.trim(fr_to_ints(quotient)) == reference.divide_by_root(f, x)
-
-
-@given(f=coefficients, g=coefficients, c0=elements, c1=elements, n=st.integers(1, 8))
-def test_polynomial_arithmetic_equals_the_reference(f: list[int], g: list[int], c0: int, c1: int, n: int) -> None:
-    a, b = fr_from_ints(f), fr_from_ints(g)
-
-    def ints(x: Words) -> list[int]:
-        return reference.trim(fr_to_ints(x))
-
-    assert ints(polynomial.add(a, b)) == reference.poly_add(f, g)
-    assert ints(polynomial.add(a, b, a)) == reference.poly_add(f, g, f)
-    assert ints(polynomial.scale(a, c0)) == reference.poly_scale(f, c0)
-    assert ints(polynomial.times_line(a, c0, c1)) == reference.poly_mul(f, [c0, c1])
-    assert ints(polynomial.times_vanishing(a, n)) == reference.poly_mul(f, reference.vanishing(n))
-    assert fr_to_ints(a) == f
+# Matrices -----------------------------------------------------------------------------------------------------------------------------
 
 
 @given(
@@ -370,15 +410,6 @@ def test_matrix_products_equal_the_definition(rows: list[dict[int, int]], z: lis
     assert fr_to_ints(by_columns) == [
         sum(row.get(j, 0) * y_i for row, y_i in zip(rows, y, strict=False)) % R for j in range(7)
     ]
-
-
-@given(values=coefficients, at=st.integers(0, 5))
-def test_first_row_not_square_finds_the_row(values: list[int], at: int) -> None:
-    a, squares = fr_from_ints(values), [x * x % R for x in values]
-    assert first_row_not_square(a, fr_from_ints(squares)) == -1
-    if at < len(values):
-        squares[at:] = [x + 1 for x in squares[at:]]
-        assert first_row_not_square(a, fr_from_ints(squares)) == at
 
 
 def test_large_systems_are_proved_as_small_ones() -> None:

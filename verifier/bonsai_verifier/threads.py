@@ -44,7 +44,7 @@ def workers(threads: int) -> Iterator[Workers]:
     An exception in a job is raised where its result is asked for; jobs that have not begun by then never do, also after an interrupt.
     Raises InputError: no number of threads.
     """
-    n = _count(threads)
+    n = count(threads)
     if n == 1:
         yield ALONE
         return
@@ -65,7 +65,8 @@ def is_count(x: object) -> bool:
     return isinstance(x, int) and not isinstance(x, bool) and x >= 0
 
 
-def _count(threads: int) -> int:
+def count(threads: int) -> int:
+    """How many `workers` takes for this number.  Raises InputError."""
     if not is_count(threads):
         raise InputError("threads", f"expected a number of threads, 0 for one a core, got {threads!r}")
     if threads:

@@ -21,11 +21,11 @@ pytestmark = pytest.mark.usefixtures("body")
 
 @pytest.fixture
 def adder(body: str) -> ModuleType:
-    return msm._adder()
+    return msm.adder()
 
 
 def test_each_body_is_the_module_of_its_name(body: str) -> None:
-    assert msm._adder().__name__.endswith("affine_lanes" if body == cpu.VECTOR else "affine")
+    assert msm.adder().__name__.endswith("affine_lanes" if body == cpu.VECTOR else "affine")
 
 
 @cache
@@ -100,7 +100,7 @@ def test_every_pair_of_points(adder: ModuleType, in_place: int) -> None:
     st.integers(0, 2),
 )
 def test_mixtures_in_any_order(body: str, pairs: list[tuple[int, int, int]], in_place: int) -> None:
-    check(pairs, *run_pairs(msm._adder(), pairs, in_place))
+    check(pairs, *run_pairs(msm.adder(), pairs, in_place))
 
 
 def test_all_pairs_cancel_or_all_are_doublings(adder: ModuleType) -> None:

@@ -66,6 +66,24 @@ def planes_of(
     return out[:, :, 0].astype(np.int64), body
 
 
+def test_segments_may_share_a_set_of_buckets_and_begin_in_any_column() -> None:
+    """Two sets; points 0 .. 4 with row 0 from column 1 on in set 1, 3 .. 6 with row 1 in set 0, 0 .. 2 with row 2 from 2 on in set 1."""
+    c, values = 4, [1, 10, 100, 1000, 10**4, 10**5, 10**6]
+    digits = [[8, 1, -7, 3, 3, 0], [-7, 8, 1, 5, 8, 8], [8, 8, 3, 3, -3, 8]]
+    segments = [(0, 5, 0, 1, 1), (3, 4, 1, 0, 0), (0, 3, 2, 2, 1)]
+    body = Integers(values, buckets.slots(2, c))
+    work = buckets.Workspace(body, 2, c, len(values))
+    table = (-np.array(digits)).astype(np.int16)
+    planes = buckets.plane_sums(body, None, table, np.array(segments, np.int64), c, work, 2)[:, :, 0].astype(np.int64)
+    expected = [[0] * c for _ in range(2)]
+    for first, count, row, column, which in segments:
+        for i in range(count):
+            d = digits[row][column + i]
+            for b in range(c):
+                expected[which][b] += (abs(d) >> b & 1) * (1 if d > 0 else -1) * values[first + i]
+    assert planes.tolist() == expected
+
+
 @settings(max_examples=60)
 @given(st.data())
 def test_planes_equal_their_definition(data: st.DataObject) -> None:

@@ -29,7 +29,7 @@ CURVE: Group[Point] = Group(Z1, add, neg)
 @pytest.fixture(params=["by buckets", "in one chain"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """How sums are taken, whatever their number of points."""
-    monkeypatch.setattr(msm._chains(), "MOST", 0 if request.param == "by buckets" else 1 << 40)
+    monkeypatch.setattr(msm.chains(), "MOST", 0 if request.param == "by buckets" else 1 << 40)
     return str(request.param)
 
 
@@ -99,7 +99,7 @@ def test_every_window_gives_the_same_sum(monkeypatch: pytest.MonkeyPatch) -> Non
     _, points = arkworks_points(5, rng)
     scalars = limbs_from_ints([rng.getrandbits(256), 2**256 - 1, 2**255 + 1, 3, rng.getrandbits(255)], 4)
     sums = set()
-    monkeypatch.setattr(msm._chains(), "MOST", 0)
+    monkeypatch.setattr(msm.chains(), "MOST", 0)
     for c in range(2, 17):
         monkeypatch.setattr(msm, "msm_window", lambda lengths, round_cost, widest, c=c: c)
         sums.add(encode(msm.g1_msm(points, scalars)))
@@ -305,7 +305,7 @@ def test_many_equal_points_cost_no_more_pairs(monkeypatch: pytest.MonkeyPatch) -
     n = 3000
     _, distinct = arkworks_points(n, rng)
     scalars = limbs_from_ints([rng.getrandbits(128) for _ in range(n)], 4)
-    adder, pairs = msm._adder(), []
+    adder, pairs = msm.adder(), []
 
     def count(pool: Any, table: Any, infinite: Any, m: int, scratch: Any) -> None:
         pairs.append(m)
@@ -412,5 +412,5 @@ def test_a_chain_is_complete_on_the_whole_curve() -> None:
     ]
     for points, scalars in cases:
         out = np.empty((1, 12), np.uint64)
-        msm._chains().sum_few(out, affine(points), limbs_from_ints(scalars, 4), False)
+        msm.chains().sum_few(out, affine(points), limbs_from_ints(scalars, 4), False)
         assert same(from_affine(out)[0], CURVE.sum_of_multiples(points, scalars))

@@ -98,6 +98,20 @@ def add_pairs(pool, pairs, infinite, n, scratch):
                 infinite[i] = _ADDS
 
 
+@kernel
+def double_rows(pool, first, n, scratch):
+    """Rows first .. first + n - 1 of the pool, none of them infinity, are doubled in place."""
+    product = stack(6)
+    for start in range(first, first + n, BATCH):
+        end = min(first + n, start + BATCH)
+        fp_one(product)
+        for i in range(start, end):
+            _divide_later(row(scratch, i - start), product, row(pool, i), row(pool, i), 0)
+        fp_inv(product, product)
+        for i in range(end - 1, start - 1, -1):
+            _add(row(pool, i), row(pool, i), row(pool, i), 0, True, row(scratch, i - start), product)
+
+
 @inner
 def _ask(pool, pairs, i):
     """For the rows of pair i, which are 96 bytes at a multiple of 32: two lines each."""

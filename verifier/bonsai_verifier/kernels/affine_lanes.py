@@ -85,6 +85,7 @@ _SCRATCH_WORDS = _CASES // WORD_BYTES + _STEPS + 2
 _OPPOSITE = LANES
 _I1, _I32 = ir.IntType(1), ir.IntType(32)
 _ZERO, _LOW_BITS = np.uint64(0), np.uint64(255)
+_EIGHT_ROWS = LANES * ROW_WORDS * WORD_BYTES
 _P = FP_LANES.modulus
 
 
@@ -329,6 +330,59 @@ def _double(b, pool, d, step, bits, unwanted):
             m.store(m.builder.select(bit, address, m.offset(unwanted, offset)), 0, words)
 
 
+def _coordinate(m: Machine, rows: Any, offset: int) -> Writer:
+    """The coordinate at `offset` of the points in eight rows from `rows` on."""
+    x = [m.load(m.offset(rows, ROW_WORDS * WORD_BYTES * i + offset)) for i in range(LANES)]
+    yield
+    return transpose(m, x)
+
+
+def _store_coordinate(m: Machine, rows: Any, offset: int, x: Limbs) -> None:
+    for i, words in enumerate(transpose(m, x)):
+        m.store(m.offset(rows, ROW_WORDS * WORD_BYTES * i + offset), 0, words)
+
+
+@operation
+def _double_forward(b, rows, step, total):
+    """d = 2 y of eight rows, to the step with the product so far; product = product d."""
+    m, f = Machine(b), FP_LANES
+    (y,) = together(_coordinate(m, rows, _Y))
+    d = carry(m, plus(m, y, y))
+    store(m, f, m.offset(step, _D), d)
+    product_so_far = load(m, f, total)
+    store(m, f, m.offset(step, _T), product_so_far)
+    (found,) = together(multiply(m, f, product_so_far, d))
+    store(m, f, total, found)
+
+
+@operation
+def _double_turn(b, step, total):
+    """t of the last step, and the product of those before it."""
+    m = Machine(b)
+    together(_quotients(m, step, total))
+    together(_products(m, step, total))
+
+
+@operation
+def _double_back(b, rows, step, total):
+    """The eight rows of a step, doubled; t of the step before it, and the product of those before that."""
+    m, f = Machine(b), FP_LANES
+    before = m.builder.sub(step, I64(_STEP_BYTES))
+
+    def quotients():
+        yield from _quotients(m, before, total)
+        yield from _products(m, before, total)
+
+    def doubling():
+        x = yield from _coordinate(m, rows, 0)
+        point = yield from doubled(m, x, load(m, f, m.offset(step, _T)), load(m, f, m.offset(step, _D)))
+        for offset, coordinate in zip((0, _Y), point):
+            _store_coordinate(m, rows, offset, coordinate)
+            yield
+
+    together(doubling(), quotients())
+
+
 @operation
 def _put(b, rows, points, absent):
     """Eight points of words from `points` on -> eight rows, and eight bytes: 1 for infinity."""
@@ -433,6 +487,37 @@ def add_pairs(pool, pairs, infinite, n, scratch):
                 doublings = np.int64(load_word(cases + i * WORD_BYTES) & _LOW_BITS)
                 if doublings:
                     _double(rows, d + i * _STEP_NAMES, steps + i * _STEP_BYTES, doublings, row(pool, len(pool) - 1))
+
+
+@kernel
+def double_rows(pool, first, n, scratch):
+    """As the portable body says."""
+    base = row(scratch, 0)
+    steps, total = base + _STEP_BYTES, base + _PRODUCT
+    whole, rest = n - n % LANES, n % LANES
+    last = np.empty((2 * LANES, ROW_WORDS), np.uint64)
+    at = row(last, 0)
+    for start in range(0, whole, BATCH):
+        count = min(BATCH, whole - start) // LANES
+        _double_batch(row(pool, first + start), count, steps, total)
+    if rest:
+        for i in range(LANES):
+            last[i] = pool[first + whole + min(i, rest - 1)]
+        _double_batch(at, 1, steps, total)
+        for i in range(rest):
+            pool[first + whole + i] = last[i]
+    last[0] = _ZERO  # kept until here
+
+
+@inner
+def _double_batch(rows, count, steps, total):
+    fp8_one(total)
+    for i in range(count):
+        _double_forward(rows + i * _EIGHT_ROWS, steps + i * _STEP_BYTES, total)
+    fp8_inv(total, total)
+    _double_turn(steps + (count - 1) * _STEP_BYTES, total)
+    for i in range(count - 1, -1, -1):
+        _double_back(rows + i * _EIGHT_ROWS, steps + i * _STEP_BYTES, total)
 
 
 @inner

@@ -34,8 +34,8 @@ _BUCKETS_OF_A_JOB = 1 << 13
 
 # The cursor: pairs of the round, free slots, and which point of which segment comes next
 _N_PAIRS, _N_FREE, _SEGMENT, _POSITION = 0, 1, 2, 3
-# A segment: its first point, number of points, row of digits; and its first place
-_FIRST, _COUNT, _DIGITS, _PLACE = 0, 1, 2, 3
+# A segment: its first point, number of points, row of digits; its first place; the column of its first digit
+_FIRST, _COUNT, _DIGITS, _PLACE, _COLUMN = 0, 1, 2, 3, 4
 _NO_SLOT = 1 << 40  # more than any row
 
 
@@ -72,14 +72,20 @@ class Workspace:
         self.scratch = body.scratch()
 
 
-def plane_sums(body: Any, pool: Any, digits: Any, segments: Any, c: int, work: Workspace) -> Any:
-    """The planes S_0 .. S_(c-1) of each segment.
+def plane_sums(
+    body: Any, pool: Any, digits: Any, segments: Any, c: int, work: Workspace, sets: int | None = None
+) -> Any:
+    """The planes S_0 .. S_(c-1) of each segment; or of each of `sets` sets of buckets, which segments share.
 
     In: pool of `body` with the points in place; digits (rows, n) as write_digits makes them, 0 for a point that is to be left out;
-    segments (s, 3) int64, the columns _FIRST, _COUNT and _DIGITS, no more of them than `work` has room for.  Out: (s, c, 12) affine.
+    segments (s, 3) int64, the columns _FIRST, _COUNT and _DIGITS; where they share buckets (s, 5), with the first column of their digits
+    and the number of their set.  No more sets than `work` has room for.  Out: (sets, c, 12) affine.
     """
     n_places = _places(c)
-    table = np.column_stack([segments, np.arange(len(segments)) * n_places])
+    n_sets = len(segments) if sets is None else sets
+    shared = np.column_stack([np.zeros(n_sets, np.int64), np.arange(n_sets)]) if sets is None else segments[:, 3:]
+    table = np.column_stack([segments[:, :3], shared[:, 1] * n_places, shared[:, 0]])
+    places = np.arange(n_sets) * n_places
     cursor, waiting, pairs, infinite, free = work.cursor, work.waiting, work.pairs, work.infinite, work.free
     waiting[:] = NONE
     free[1 : work.n_slots + 1] = np.arange(work.first_slot, work.first_slot + work.n_slots)[::-1]
@@ -89,16 +95,16 @@ def plane_sums(body: Any, pool: Any, digits: Any, segments: Any, c: int, work: W
         _requeue(cursor, waiting, pairs, infinite, free, work.first_slot)
     b = 0
     while b < c - 1 or cursor[_N_PAIRS]:
-        n = _fold(cursor, table, waiting, pairs, free, c, b) if b < c - 1 else cursor[_N_PAIRS]
+        n = _fold(cursor, places, waiting, pairs, free, c, b) if b < c - 1 else cursor[_N_PAIRS]
         body.add_pairs(pool, pairs, infinite, n, work.scratch)
         _requeue(cursor, waiting, pairs, infinite, free, _NO_SLOT)
         b += 1
-    names = waiting[: len(segments) * n_places].reshape(-1, n_places)
+    names = waiting[: n_sets * n_places].reshape(-1, n_places)
     top = 1 << (c - 1)
     names = np.ascontiguousarray(np.roll(names[:, top:], -1, axis=1)).reshape(-1)
     out = np.empty((len(names), 12), np.uint64)
     body.take_points(out, pool, names)
-    return out.reshape(len(segments), c, 12)
+    return out.reshape(n_sets, c, 12)
 
 
 def _places(c: int) -> int:
@@ -134,7 +140,7 @@ def _stream(cursor, segments, digits, waiting, pairs, free, full):
     a, b, d, k = pairs[A], pairs[B], pairs[D], pairs[K]
     while s < len(segments) and n < full:
         first, count, place = segments[s, _FIRST], segments[s, _COUNT], segments[s, _PLACE]
-        row = digits[segments[s, _DIGITS]]
+        row = digits[segments[s, _DIGITS], segments[s, _COLUMN] :]
         end = min(count, i + full - n)
         for j in range(i, end):  # without a branch: it would be a coin's
             minus_digit = np.int64(row[np.uint64(j)])
@@ -176,15 +182,14 @@ def _requeue(cursor, waiting, pairs, infinite, free, first_slot):
 
 
 @kernel
-def _fold(cursor, segments, waiting, pairs, free, c, b):
+def _fold(cursor, places, waiting, pairs, free, c, b):
     """B_1, B_3, .. arrive at S_b; B_(2j) and B_(2j+1) arrive at place j: the buckets of plane b + 1.  Out: pairs of the round.
 
     For b = 0, 1, .. c - 2, with a round after each.  A bucket goes to two places here, so no pair writes over one.
     """
     n, n_free = cursor[_N_PAIRS], cursor[_N_FREE]
     top = 1 << (c - 1)
-    for s in range(len(segments)):
-        place = segments[s, _PLACE]
+    for place in places:
         plane = place + top + 1 + b
         for j in range(top >> (b + 1)):
             even, odd = np.int64(waiting[place + 2 * j]), np.int64(waiting[place + 2 * j + 1])

@@ -95,21 +95,21 @@ def g1_sums(
     for p, s in sums:
         if len(scalars[s]) > len(points[p]):
             raise ValueError(f"{len(points[p])} points for {len(scalars[s])} scalars")
-    if not planes and all(len(scalars[s]) <= _chains().MOST for _, s in sums):
+    if not planes and all(len(scalars[s]) <= chains().MOST for _, s in sums):
         return [_few(points[p], scalars[s], in_g1) for p, s in sums]
     return _by_buckets(points, scalars, sums, planes, run)
 
 
 def _few(points: Array, scalars: Array, in_g1: bool) -> G1Sum:
     out = np.empty((1, G1_AFFINE_WORDS), np.uint64)
-    _chains().sum_few(out, points[: len(scalars)], scalars, in_g1)
+    chains().sum_few(out, points[: len(scalars)], scalars, in_g1)
     return G1Sum(out[0], np.empty((0, 0, G1_AFFINE_WORDS), np.uint64))
 
 
 def _by_buckets(
     points: list[Array], scalars: list[Array], sums: Sequence[tuple[int, int]], planes: bool, run: Run
 ) -> list[G1Sum]:
-    body = _adder()
+    body = adder()
     lengths = [_bit_lengths(k) for k in scalars]
     counted = [_in_whole_words(count) for count in lengths] if planes else lengths
     c = msm_window([counted[s] for _, s in sums], body.ROUND_COST, body.WIDEST)
@@ -148,7 +148,7 @@ def _by_buckets(
     return [_joined(part) for part in np.split(all_planes, ends[:-1])]
 
 
-def _adder() -> ModuleType:
+def adder() -> ModuleType:
     """The body that adds pairs."""
     if not vector():
         return affine
@@ -157,7 +157,7 @@ def _adder() -> ModuleType:
     return affine_lanes
 
 
-def _chains() -> ModuleType:
+def chains() -> ModuleType:
     """The body that doubles and adds in one chain."""
     if not vector():
         return straus
@@ -191,7 +191,7 @@ def _digits(
 def _joined(planes: Array) -> G1Sum:
     """The sum that the planes (W, c, 12) of its windows make."""
     out = np.empty((1, G1_AFFINE_WORDS), np.uint64)
-    _chains().join(out, planes.reshape(-1, G1_AFFINE_WORDS))
+    chains().join(out, planes.reshape(-1, G1_AFFINE_WORDS))
     return G1Sum(out[0], planes)
 
 

@@ -1,0 +1,158 @@
+"""The vector body of sparse.py's `square_rows`: eight entries of a row at a time, then the sums of eight rows together.
+
+An entry adds the columns of its product to those of its lane; eight rows, their lanes added up, are one block, reduced at once.
+A product of a canonical coefficient and a value in the Montgomery form of words is c z 2^256 - and 2^-260 of it after `reduce`.
+"""
+
+import numpy as np
+from llvmlite import ir
+
+from bonsai_verifier.kernels.cache import inner, kernel
+from bonsai_verifier.kernels.fr import FR_WORDS
+from bonsai_verifier.kernels.fr_lanes import FR_LANES, fr8_equals, fr8_sqr, fr8_zero
+from bonsai_verifier.kernels.intrinsics import I64, operation
+from bonsai_verifier.kernels.lanes import (
+    LANES,
+    LIMB_BITS,
+    VECTOR_BYTES,
+    Machine,
+    carry,
+    constant,
+    limbs_from_words,
+    load_rows,
+    multiply,
+    reduce,
+    store,
+    together,
+    transpose,
+)
+from bonsai_verifier.kernels.limbs import row, stack
+from bonsai_verifier.parameters import FR_MODULUS
+
+from . import sparse
+from .ntt_lanes import add_product
+
+_I32 = ir.IntType(32)
+COLUMNS = 2 * FR_LANES.n
+_COLUMN_BYTES = VECTOR_BYTES * COLUMNS
+_ALL = 2**LANES - 1
+MAX_ENTRIES = 2**17  # of a row: see `row_sums`
+
+
+def add_entries(m, columns, coefficients, values, there):
+    """The columns and those of c z, carried, but for the top one.  In: words, four vectors each; `there`, a mask: c counts as 0 elsewhere.
+
+    Column 9 takes less than r^2 / 2^468 < 2^42 an entry.
+    """
+    f = FR_LANES
+    c = [m.select(there, limb, m.zero) for limb in limbs_from_words(m, f, coefficients)]
+    return carry(m, add_product(m, columns, c, limbs_from_words(m, f, values)))
+
+
+def row_sums(m, columns):
+    """In: of eight rows the vectors of lanes of each column: columns[k][i] of row i.  Out: the sums in the Montgomery form of lanes, weak.
+
+    A row of MAX_ENTRIES has column 9 below 2^(17 + 42), so below 2^60 with carries; what is above 2^512 in it is below 2^16 and
+    comes back times 2^512 mod r.  Below 2^512 + 2^16 r then, so 4.9/35 r + 1.001 r at most is left by the reduction.
+    """
+    f = FR_LANES
+    t = []
+    for rows in columns:
+        lanes = transpose(m, rows)
+        while len(lanes) > 1:
+            lanes = [m.add(a, b) for a, b in zip(lanes[::2], lanes[1::2])]
+        t += lanes
+    t = carry(m, t)
+    top = m.claim(t[-1], 0, 2**60)
+    above = m.shr(top, 512 - LIMB_BITS * (COLUMNS - 1))
+    t[-1] = m.and_(top, m.const(2 ** (512 - LIMB_BITS * (COLUMNS - 1)) - 1))
+    for i, limb in enumerate(f.limbs(2**512 % FR_MODULUS)):
+        t[i] = m.lo(t[i], above, m.const(limb))
+        t[i + 1] = m.hi(t[i + 1], above, m.const(limb))
+    (x,) = together(reduce(m, f, t))
+    return together(multiply(m, f, x, constant(m, f, 2 ** (2 * LIMB_BITS * f.n - 256))))[0]
+
+
+@operation
+def _clear(b, columns):
+    m = Machine(b)
+    for k in range(COLUMNS):
+        m.store(columns, k, m.zero)
+
+
+@operation
+def _add_entries(b, columns, coefficient, wire, z, n):
+    """n <= 8 entries from `coefficient` and `wire` (int32) on."""
+    m = Machine(b)
+    last = b.sub(n, I64(1))
+    rows, values = [], []
+    for lane in range(LANES):
+        entry = b.select(b.icmp_signed("<", I64(lane), last), I64(lane), last)
+        rows.append(b.add(coefficient, b.shl(entry, I64(5))))
+        at = b.inttoptr(b.add(wire, b.shl(entry, I64(2))), _I32.as_pointer())
+        values.append(b.add(z, b.shl(b.zext(b.load(at, align=4), I64), I64(5))))
+    there = m.mask(b.sub(b.shl(I64(1), n), I64(1)))
+    old = [m.load(columns, k) for k in range(COLUMNS)]
+    new = add_entries(m, old, load_rows(m, rows, FR_WORDS), load_rows(m, values, FR_WORDS), there)
+    for k in range(COLUMNS):
+        m.store(columns, k, new[k])
+
+
+@operation
+def _row_sums(b, d, columns):
+    """The block of the sums of eight rows, whose columns follow each other."""
+    m = Machine(b)
+    read = [[m.load(m.offset(columns, _COLUMN_BYTES * i), k) for i in range(LANES)] for k in range(COLUMNS)]
+    store(m, FR_LANES, d, row_sums(m, read))
+
+
+@inner
+def _rows(d, columns, first, start, wire, coeff, z):
+    """The block of rows first .. first + 7 of a matrix, 0 beyond the last."""
+    n = len(start) - 1
+    for lane in range(LANES):
+        own = columns + _COLUMN_BYTES * lane
+        _clear(own)
+        i = first + lane
+        if i < n:
+            end = start[i + 1]
+            for e in range(start[i], end, LANES):
+                _add_entries(own, row(coeff, e), wire.ctypes.data + 4 * e, z, min(end - e, LANES))
+    _row_sums(d, columns)
+
+
+@kernel
+def _square_rows(a_values, b_values, a_start, a_wire, a_coeff, b_start, b_wire, b_coeff, z, places):
+    columns = stack(640)  # 8 rows
+    n = len(a_start) - 1
+    for t in range(len(places)):
+        a, b = row(a_values, places[t]), row(b_values, places[t])
+        if LANES * t >= n:
+            fr8_zero(a)
+            fr8_zero(b)
+            continue
+        _rows(a, columns, LANES * t, a_start, a_wire, a_coeff, row(z, 0))
+        _rows(columns, columns, LANES * t, b_start, b_wire, b_coeff, row(z, 0))
+        fr8_sqr(b, a)
+        equal = fr8_equals(b, columns)
+        if equal != _ALL:
+            for lane in range(LANES):
+                if not equal >> lane & 1:
+                    return LANES * t + lane
+    return -1
+
+
+def square_rows(transforms, a_values, b_values, a, b, z):
+    if max(int(np.diff(start).max(initial=0)) for start, _, _ in (a, b)) > MAX_ENTRIES:
+        return _one_by_one(transforms, a_values, b_values, a, b, z)
+    return _square_rows(a_values, b_values, *a, *b, z, transforms.places)
+
+
+def _one_by_one(transforms, a_values, b_values, a, b, z):
+    """By the portable body."""
+    n = transforms.size
+    words = np.empty((2, n, FR_WORDS), np.uint64)
+    failed = sparse.fill_square_rows(*words, *a, *b, z, np.arange(n))
+    if failed < 0:
+        a_values[:], b_values[:] = map(transforms.read_values, words)
+    return failed

@@ -1,0 +1,244 @@
+"""Sums of multiples of points known beforehand: sum k_i P_i in G1, from tables of 2^(sj) P_i.
+
+A scalar has W = ceil(255/c) signed digits of c bits.  With s = c g, digit g j + i of k stands at 2^(ci) of the point 2^(sj) P, so the
+digits of all j fall into the buckets of i: g sets of buckets in place of W, for M = ceil(W/g) rows of memory a point.
+
+    sum_n k_n P_n = sum_(i < g) 2^(ci) sum_m m B_(i,m),     B_(i,m) = the sum of +-2^(sj) P_n over the digits +-m of windows g j + i
+
+Points are of order r, so k and k - r give one multiple, and whichever is below r/2 in magnitude is taken.  Then 0 costs nothing, and
+1, -1 and other numbers of c bits one addition.
+
+Digits without a carry chain, as in msm.py: for k <= r/2 those of k + sum_w (2^(c-1) - 1) 2^(cw), less 2^(c-1) - 1; for the others those of
+r - k + sum_w 2^(c-1) 2^(cw), less 2^(c-1), with the other sign.  What is stored is the digit with its sign changed, in [-2^(c-1), 2^(c-1)).
+W windows hold them: r/2 < 0.91 2^254, and the offset is below (1 + 2^(1-c)) 2^(cW - 1).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+from queue import LifoQueue
+from typing import NamedTuple
+
+import numpy as np
+
+from ..parameters import FR_MODULUS
+from . import buckets
+from .cache import kernel
+from .fr import FR_WORDS
+from .g1 import G1_AFFINE_WORDS
+from .limbs import rows, words
+from .msm import Array, Run, adder, chains, g1_msm
+
+SCALAR_BITS = 255
+ROW_BYTES = 128  # of a point in the vector body's form; portable: 96
+_MIN_WINDOW, _MAX_WINDOW = 5, buckets.MAX_WINDOW
+_CHUNK = 1 << 13  # points taken into memory at a time
+_PARTS = 4  # into which the points are cut for each job: some digits are 0, so equal numbers are not equal work
+_LEAST_JOB = 1 << 15  # additions that are worth a thread and buckets of its own
+# What an addition takes of the time that it takes with fewer buckets: measured on the vector body, in tables beyond the cache
+_OUT_OF_CACHE = {15: 1.06, 16: 1.12}
+_ZERO, _ONE, _SIXTY_FOUR = np.uint64(0), np.uint64(1), np.uint64(64)
+_ORDER, _HALF = words(FR_MODULUS, FR_WORDS), words(FR_MODULUS >> 1, FR_WORDS)
+
+
+class Windows(NamedTuple):
+    """c and g of the module."""
+
+    bits: int
+    sets: int
+
+    @property
+    def count(self) -> int:
+        """W."""
+        return -(-SCALAR_BITS // self.bits)
+
+    @property
+    def multiples(self) -> int:
+        """M."""
+        return -(-self.count // self.sets)
+
+    @property
+    def spacing(self) -> int:
+        """s."""
+        return self.bits * self.sets
+
+    def at_most(self, multiples: int) -> "Windows":
+        """The same digits with every t-th of the multiples, for the least t that leaves at most so many (but one)."""
+        step = -(-self.multiples // max(1, multiples))
+        return Windows(self.bits, min(self.sets * step, self.count))
+
+
+def is_windows(bits: object, sets: object) -> bool:
+    """These make a Windows that sums can be taken with."""
+    whole = all(isinstance(x, int) and not isinstance(x, bool) for x in (bits, sets))
+    return whole and _MIN_WINDOW <= bits <= _MAX_WINDOW and 1 <= sets <= -(-SCALAR_BITS // bits)  # type: ignore[operator]
+
+
+def choose_windows(lengths: Sequence[int], memory: int) -> Windows:
+    """The windows of least cost for sums of so many points each, whose tables take at most `memory` bytes, or one row a point."""
+    n = sum(lengths)
+    choices = [Windows(c, g) for c in range(_MIN_WINDOW, _MAX_WINDOW + 1) for g in range(1, -(-SCALAR_BITS // c) + 1)]
+    fitting = [w for w in choices if w.multiples == 1 or n * w.multiples * ROW_BYTES <= memory]
+    return min(fitting, key=lambda w: (cost_of(w, lengths), w.multiples))
+
+
+def cost_of(w: Windows, lengths: Sequence[int]) -> float:
+    """Additions of sums of so many points: one for each digit, and 2^(c-1) for each set of buckets; those of many buckets count more."""
+    additions = sum(lengths) * w.count + len(lengths) * (w.sets << (w.bits - 1))
+    return additions * _OUT_OF_CACHE.get(w.bits, 1.0)
+
+
+def multiples(points: Array, windows: Windows) -> Iterator[Array]:
+    """2^(sj) P_i as (n, 12), for j = 1 .. M - 1.  In: points (n, 12) on the curve.  Cost: s (M - 1) doublings a point."""
+    body = adder()
+    points = np.array(points)
+    absent = ~points.any(axis=1)
+    names = 2 * np.arange(len(points), dtype=np.int32)
+    pool, scratch = body.new_pool(len(points)), body.scratch()
+    some = points[~absent][:1]
+    if len(some):
+        points[absent] = some[0]  # doubled like the others, and thrown away
+    body.put_points(pool, 0, rows(points, G1_AFFINE_WORDS), np.empty(len(points), np.bool_))
+    for _ in range(1, windows.multiples):
+        out = np.zeros((len(points), G1_AFFINE_WORDS), np.uint64)
+        if len(some):
+            for at in range(0, len(points), _CHUNK):  # while it is in the cache
+                for _ in range(windows.spacing):
+                    body.double_rows(pool, at, min(_CHUNK, len(points) - at), scratch)
+            body.take_points(out, pool, names)
+            out[absent] = 0
+        yield out
+
+
+class FixedPoints:
+    """Arrays of points of G1 with their multiples in the form of the body that runs, and rooms in which sums are taken.
+
+    absent[p]: which points of array p are infinity.  Threads may share it: a sum waits for a room.
+    Memory: 128 bytes (portable: 96) for each of M rows a point; a room, where it is used, 5/2 g 2^(c-1) + 2^13 such rows.
+    """
+
+    def __init__(
+        self, lengths: Sequence[int], tables: Sequence[Iterable[Array]], windows: Windows, rooms: int = 1
+    ) -> None:
+        """tables[p] gives M arrays (lengths[p], 12), affine: 2^(sj) P for j = 0, 1, ..  They are copied, one after the other."""
+        self.windows, self.lengths = windows, list(lengths)
+        self._body = body = adder()
+        *self._firsts, end = 0, *accumulate(n * windows.multiples for n in self.lengths)
+        room = buckets.slots(windows.sets, windows.bits)
+        self._pool = body.new_pool(end + rooms * room)
+        self.absent = [np.zeros(n, np.bool_) for n in self.lengths]
+        for table, first, absent in zip(tables, self._firsts, self.absent, strict=True):
+            for j, points in zip(range(windows.multiples), table, strict=True):
+                if len(points) != len(absent):
+                    raise ValueError(f"{len(points)} points where there should be {len(absent)}")
+                for at in range(0, len(points), _CHUNK):
+                    part = rows(points[at : at + _CHUNK], G1_AFFINE_WORDS)
+                    flags = np.empty(len(part), np.bool_)
+                    body.put_points(self._pool, first + j * len(points) + at, part, flags)
+                    absent[at : at + len(part)] |= flags
+        self._idle: LifoQueue[buckets.Workspace | int] = LifoQueue()
+        for i in reversed(range(rooms)):
+            self._idle.put(end + i * room)
+
+    def sum(self, p: int, scalars: Array, *, jobs: int = 1, run: Run = map) -> Array:
+        """sum_i k_i P_i for array p, (12,) affine.  In: scalars (n, 4) below r, no more than there are points.
+
+        jobs: in how many parts `run` may take the sum, each with buckets of its own.  Variable time in the scalars.
+        """
+        scalars = rows(scalars, FR_WORDS)
+        n, w = len(scalars), self.windows
+        if n > self.lengths[p]:
+            raise ValueError(f"{self.lengths[p]} points for {n} scalars")
+        jobs = max(1, min(jobs, n * w.count // _LEAST_JOB))
+        size = max(1, -(-n // (_PARTS * jobs if jobs > 1 else 1)))
+        parts = [slice(start, min(start + size, n)) for start in range(0, n, size)]
+        digits = np.empty((w.count, n), np.int16)
+        offsets = _offsets(w)
+
+        def write(part: slice) -> Array:
+            columns = digits[:, part]
+            _write_digits(columns, scalars[part], self.absent[p][part], *offsets, w.bits)
+            return np.count_nonzero(columns, axis=1) if jobs > 1 else np.zeros(w.count, np.int64)
+
+        counts = list(run(write, parts))
+        pieces = [
+            (int(count[k]), k % w.sets, (self._firsts[p] + k // w.sets * self.lengths[p] + part.start, part, k))
+            for part, count in zip(parts, counts, strict=True)
+            for k in range(w.count)
+        ]
+        shares: list[list[tuple[int, tuple[int, slice, int]]]] = [[] for _ in range(jobs)]
+        loads = [0] * jobs
+        for load, which, piece in sorted(pieces, key=lambda piece: -piece[0]):
+            least = loads.index(min(loads))
+            loads[least] += load
+            shares[least].append((which, piece))
+
+        def job(share: list[tuple[int, tuple[int, slice, int]]]) -> Array:
+            return self._job(digits, share)
+
+        sums = list(run(job, shares))
+        return sums[0] if jobs == 1 else g1_msm(np.stack(sums), np.array([[1, 0, 0, 0]] * jobs, np.uint64))
+
+    def _job(self, digits: Array, share: list[tuple[int, tuple[int, slice, int]]]) -> Array:
+        """The sum over these (set, (row of the pool, columns, window))."""
+        w, out = self.windows, np.zeros((1, G1_AFFINE_WORDS), np.uint64)
+        table = np.array(
+            [
+                (first, part.stop - part.start, k, part.start, which)
+                for which, (first, part, k) in sorted(share, key=_by_set)
+            ],
+            np.int64,
+        ).reshape(-1, 5)
+        work = self._idle.get()
+        try:
+            if isinstance(work, int):
+                work = buckets.Workspace(self._body, w.sets, w.bits, work)
+            planes = buckets.plane_sums(self._body, self._pool, digits, table, w.bits, work, w.sets)
+        finally:
+            self._idle.put(work)
+        chains().join(out, planes.reshape(-1, G1_AFFINE_WORDS))
+        return out[0]
+
+
+def _by_set(piece: tuple[int, tuple[int, slice, int]]) -> tuple[int, int, int]:
+    which, (first, part, _) = piece
+    return which, part.start, first
+
+
+def _offsets(w: Windows) -> tuple[Array, Array]:
+    """What is added to k, and to r - k."""
+    ones = sum(1 << (w.bits * k) for k in range(w.count))
+    half = 1 << (w.bits - 1)
+    return words(ones * (half - 1), FR_WORDS + 1), words(ones * half, FR_WORDS + 1)
+
+
+@kernel
+def _write_digits(out, scalars, absent, offset, other_offset, c):
+    """Column i of out (W, n) int16 = the digits of k_i, least first, with their signs changed; 0 where absent."""
+    mask, middle = np.int64((1 << c) - 1), np.int64((1 << (c - 1)) - 1)
+    k = np.zeros(FR_WORDS + 2, np.uint64)
+    for i in range(len(scalars)):
+        if absent[i] or (scalars[i, 0] | scalars[i, 1] | scalars[i, 2] | scalars[i, 3]) == _ZERO:
+            out[:, i] = 0
+            continue
+        j = FR_WORDS - 1
+        while j > 0 and scalars[i, j] == _HALF[j]:
+            j -= 1
+        large = scalars[i, j] > _HALF[j]
+        borrow, carry = _ZERO, _ZERO
+        for j in range(FR_WORDS):
+            x, a = scalars[i, j], offset[j]
+            if large:
+                d = _ORDER[j] - x
+                a, next_borrow = other_offset[j], _ONE if _ORDER[j] < x or d < borrow else _ZERO
+                x, borrow = d - borrow, next_borrow
+            s = x + a
+            k[j] = s + carry
+            carry = _ONE if s < x or k[j] < s else _ZERO
+        k[FR_WORDS] = carry + (other_offset[FR_WORDS] if large else offset[FR_WORDS])
+        for w in range(len(out)):
+            word, bit = w * c >> 6, np.uint64(w * c & 63)
+            x = k[word] >> bit
+            if bit != _ZERO:
+                x |= k[word + 1] << (_SIXTY_FOUR - bit)
+            digit = np.int64(x) & mask
+            out[w, i] = digit - middle - 1 if large else middle - digit
