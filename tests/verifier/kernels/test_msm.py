@@ -16,6 +16,7 @@ from bonsai_verifier.curve import in_g1_many
 from bonsai_verifier.field import ints_from_limbs, limbs_from_ints
 from bonsai_verifier.kernels import g1, msm, straus
 from bonsai_verifier.parameters import BLS_X, FR_MODULUS, G1_COFACTOR
+from bonsai_verifier.threads import ALONE
 from tests.reference.groups import Group, signed_digits
 from tests.verifier.kernels.calling import call
 from tests.verifier.kernels.test_g1 import Point, affine, from_affine, on_curve, same
@@ -242,6 +243,41 @@ def test_sums_of_nothing_have_planes_of_infinity() -> None:
     (got,) = msm.g1_sums([affine([G1])], [limbs_from_ints([], 4)], [(0, 0)], planes=True)
     assert not got.total.any()
     assert not got.planes.any()
+
+
+def test_the_windows_of_planes_do_not_depend_on_a_single_scalar(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a point outside the subgroup could pass with one weight for each width (docs/protocol.md, 11)."""
+    counted: list[list[int]] = []
+    original = msm.msm_window
+
+    def seen(lengths: list[Words], round_cost: int, widest: int) -> int:
+        counted.append([i for of_sum in lengths for i in of_sum.tolist()])
+        return original(lengths, round_cost, widest)
+
+    monkeypatch.setattr(msm, "msm_window", seen)
+    points = affine([G1] * 5)
+    for last in (0, 1, 2**64, 2**127, 2**128 - 1):
+        msm.g1_sums([points], [limbs_from_ints([2**126, 2**100, 2**90, 2**70, last], 4)], [(0, 0)], planes=True)
+    assert counted == [lengths(5, 128).tolist()] * 5
+
+
+def test_one_thread_works_in_one_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the number of cores: a room that is not needed is never touched."""
+    monkeypatch.setattr(msm.buckets, "_BUCKETS_OF_A_JOB", 1)
+    monkeypatch.setattr(msm.os, "cpu_count", lambda: 8)
+    made: list[int] = []
+    original = msm.buckets.Workspace
+
+    def counted(body: Any, n_segments: int, c: int, first_slot: int) -> Any:
+        made.append(first_slot)
+        return original(body, n_segments, c, first_slot)
+
+    monkeypatch.setattr(msm.buckets, "Workspace", counted)
+    points = affine([G1, multiply(G1, 2), multiply(G1, 5)])
+    for run in (map, ALONE):
+        made.clear()
+        msm.g1_sums([points], [limbs_from_ints([2**200 + i for i in range(3)], 4)], [(0, 0)], planes=True, run=run)
+        assert made == [3]
 
 
 def test_jobs_may_run_in_threads(monkeypatch: pytest.MonkeyPatch) -> None:

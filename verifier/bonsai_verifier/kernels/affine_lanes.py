@@ -32,6 +32,7 @@ from .lanes import (
     Limbs,
     Machine,
     Writer,
+    aligned,
     carry,
     difference,
     enter,
@@ -90,7 +91,7 @@ _P = FP_LANES.modulus
 
 def new_pool(n_rows: int) -> Any:
     """Room for n_rows points.  128 bytes each."""
-    pool = _aligned((n_rows + SPARE_ROWS) * ROW_WORDS).reshape(-1, ROW_WORDS)
+    pool = aligned((n_rows + SPARE_ROWS) * ROW_WORDS).reshape(-1, ROW_WORDS)
     pool[n_rows:] = 0
     pool[n_rows + 1, 0] = 1
     return pool
@@ -98,13 +99,7 @@ def new_pool(n_rows: int) -> Any:
 
 def scratch() -> Any:
     """What add_pairs keeps between its passes.  400 KiB."""
-    return _aligned(_SCRATCH_WORDS)
-
-
-def _aligned(n_words: int) -> Any:
-    memory = np.empty(n_words + LANES, np.uint64)
-    start = -(memory.ctypes.data // WORD_BYTES) % LANES
-    return memory[start : start + n_words]
+    return aligned(_SCRATCH_WORDS)
 
 
 # Writers ---------------------------------------------------------------------------------------------------------------------
@@ -205,7 +200,7 @@ def doubled(m: Machine, x: Limbs, t: Limbs, twice_y: Limbs) -> Writer:
     return out, halved(m, weaken(m, f, minus(m, plus(m, y, y), twice_y)))
 
 
-# Operations ------------------------------------------------------------------------------------------------------------------
+# Stages of a step ------------------------------------------------------------------------------------------------------------
 
 
 def _abscissas(m: Machine, pool: Any, a: Any, c: Any, step: Any, cases: Any) -> Writer:

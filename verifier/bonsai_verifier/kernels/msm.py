@@ -8,7 +8,7 @@ anywhere on the curve.  Variable time in the scalars.
 import os
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
-from queue import SimpleQueue
+from queue import LifoQueue
 from types import ModuleType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -84,7 +84,8 @@ def g1_sums(
     """sum_i k_i P_i with P = points[p], k = scalars[s] for each (p, s) of `sums`.  They share points, digits, rounds and inversions.
 
     In: points, arrays (n, 12) affine, anywhere on the curve, unless in_g1 says that they lie in G1 (a few points are faster then);
-    scalars, arrays (m, 4) of integers below 2^256, m <= n: points beyond are left out.  planes: the bit planes too.
+    scalars, arrays (m, 4) of integers below 2^256, m <= n: points beyond are left out.  planes: the bit planes too, in windows whose
+    width does not depend on single scalars (docs/protocol.md, 11).
     run(f, jobs) is map, or that of a thread pool: a job leaves the interpreter free.
     Cost: for each window of c bits n + 2^(c-1) additions; whatever the points are, at most 1.5 times the time of random ones.
     Memory: 96 bytes a point (vector: 128), 40 + 2 W a scalar; for each job that runs at a time up to 5 MiB (portable, from 2^18 points
@@ -97,7 +98,7 @@ def g1_sums(
             raise ValueError(f"{len(points[p])} points for {len(scalars[s])} scalars")
     if not planes and all(len(scalars[s]) <= chains().MOST for _, s in sums):
         return [_few(points[p], scalars[s], in_g1) for p, s in sums]
-    return _by_buckets(points, scalars, sums, run)
+    return _by_buckets(points, scalars, sums, planes, run)
 
 
 def _few(points: Array, scalars: Array, in_g1: bool) -> G1Sum:
@@ -113,17 +114,20 @@ def _run_chain(points: Array, program: Array, n_numbers: int) -> Array:
     return out[0]
 
 
-def _by_buckets(points: list[Array], scalars: list[Array], sums: Sequence[tuple[int, int]], run: Run) -> list[G1Sum]:
+def _by_buckets(
+    points: list[Array], scalars: list[Array], sums: Sequence[tuple[int, int]], planes: bool, run: Run
+) -> list[G1Sum]:
     body = adder()
     lengths = [_bit_lengths(k) for k in scalars]
-    c = msm_window([lengths[s] for _, s in sums], body.ROUND_COST, body.WIDEST)
-    n_windows = [_n_windows(int(np.flatnonzero(count).max(initial=0)), c) for count in lengths]
+    counted = [_in_whole_words(count) for count in lengths] if planes else lengths
+    c = msm_window([counted[s] for _, s in sums], body.ROUND_COST, body.WIDEST)
+    n_windows = [_n_windows(_longest(count), c) for count in lengths]
     n_segments = sum(n_windows[s] for _, s in sums)
     size = min(buckets.segments_of_a_job(c), n_segments)
     n_jobs = -(-n_segments // size)
 
     first = [0, *accumulate(map(len, points))]
-    room, n_rooms = buckets.slots(size, c), 1 if run is map else min(n_jobs, os.cpu_count() or 1)
+    room, n_rooms = buckets.slots(size, c), min(n_jobs, os.cpu_count() or 1)
     pool = body.new_pool(first[-1] + n_rooms * room)
     absent = [np.empty(len(p), np.bool_) for p in points]
 
@@ -138,8 +142,9 @@ def _by_buckets(points: list[Array], scalars: list[Array], sums: Sequence[tuple[
         [(first[p], len(scalars[s]), at + w) for (p, s), at in zip(sums, digit_rows) for w in range(n_windows[s])],
         np.int64,
     )
-    idle: SimpleQueue[int | buckets.Workspace] = SimpleQueue()  # a room in the pool, or the workspace that has it
-    for i in range(n_rooms):
+    # A room in the pool, or the workspace that has it; the last one given back first, so no more are touched than are needed at a time
+    idle: LifoQueue[int | buckets.Workspace] = LifoQueue()
+    for i in reversed(range(n_rooms)):
         idle.put(first[-1] + i * room)
 
     def job(start: int) -> Array:
@@ -151,9 +156,9 @@ def _by_buckets(points: list[Array], scalars: list[Array], sums: Sequence[tuple[
         finally:
             idle.put(work)
 
-    planes = np.concatenate(list(run(job, range(0, n_segments, size))))
+    all_planes = np.concatenate(list(run(job, range(0, n_segments, size))))
     ends = list(accumulate(n_windows[s] for _, s in sums))
-    return [G1Sum(joined(part.reshape(-1, G1_AFFINE_WORDS)), part) for part in np.split(planes, ends[:-1])]
+    return [G1Sum(joined(part.reshape(-1, G1_AFFINE_WORDS)), part) for part in np.split(all_planes, ends[:-1])]
 
 
 def adder() -> ModuleType:
@@ -269,6 +274,17 @@ def _bit_lengths(scalars: Array) -> Array:
     return out
 
 
+def _longest(lengths: Array) -> int:
+    return int(np.flatnonzero(lengths).max(initial=0))
+
+
+def _in_whole_words(lengths: Array) -> Array:
+    """As many scalars, all as long as the words of the longest: what no single one of many random scalars changes."""
+    out = np.zeros_like(lengths)
+    out[-(-_longest(lengths) // WORD_BITS) * WORD_BITS] = lengths.sum()
+    return out
+
+
 @kernel
 def _count_bit_lengths(out, scalars):
     """out[b] += the number of scalars of b bits."""
@@ -306,7 +322,7 @@ def g1_fixed_base_many(base: Array, scalars: Array) -> Array:
     Cost: W additions a scalar, and W 2^(c-1) for the table.
     """
     base, scalars = rows(base.reshape(1, -1), G1_AFFINE_WORDS), rows(scalars, FR_WORDS)
-    bits = int(np.flatnonzero(_bit_lengths(scalars)).max(initial=0))
+    bits = _longest(_bit_lengths(scalars))
     c = fixed_base_window(len(scalars), bits)
     n_windows = _n_windows(bits, c)
     multiples = np.empty((n_windows << (c - 1), G1_PROJECTIVE_WORDS), np.uint64)
