@@ -12,7 +12,7 @@ PAYMENTS = examples/payments
 PROOFS = compiled/send-poseidon/proofs
 STOP = sh -c 'echo "make: $$0" >&2; exit 1'
 
-.PHONY: all setup compile keys count prove verify demo test lint bench bench-circuits bench-batch clean distclean help
+.PHONY: all setup compile keys count prove verify demo test lint bench bench-circuits bench-batch bench-prover clean distclean help
 
 all: demo
 
@@ -82,6 +82,9 @@ bench-circuits: setup ## measure synthesis, witness, keys and proof of the ten b
 
 bench-batch: setup ## measure the batch verifier beside blst, arkworks and mcl; minutes; needs cargo
 	$(BIN)/python -m benchmarks batch
+
+bench-prover: setup ## measure the prover beside blst, snarkjs and arkworks; ten minutes, more at first; needs cargo
+	$(BIN)/python -m benchmarks prover
 
 clean: ## remove what was compiled, but not what was installed
 	test ! -d compiled || find compiled -mindepth 1 -maxdepth 1 ! -name LOCK.json -exec rm -rf {} +

@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -75,8 +76,7 @@ class Batch:
 
     def field_and_curve(self) -> None:
         """From decoded points to the verdict."""
-        sums = equation.sums(self.vk, self.claims(), draw_weights(len(self)))
-        assert equation.value([(self.vk, sums)]).is_one
+        assert equation.holds(self.vk, self.claims(), draw_weights(len(self)))
 
     def wire(self, threads: int = 1) -> None:
         """From bytes to the verdict."""
@@ -141,6 +141,12 @@ def _measure(batch: Batch, program: Path, libraries: tuple[str, ...]) -> dict[st
         def took(name: str, value: float) -> None:
             seconds.setdefault(name, []).append(value)
 
+        def sums_of(library: str) -> None:
+            took(library, sum(peers.sums(library)[0]))
+
+        def pairings_of(library: str) -> None:
+            took(f"{library} pairings", peers.pairing(library))
+
         def portable() -> None:
             with cpu.use(cpu.PORTABLE):
                 batch.field_and_curve()
@@ -151,12 +157,9 @@ def _measure(batch: Batch, program: Path, libraries: tuple[str, ...]) -> dict[st
             "portable": portable,
         }
         for library in libraries:
-            calls[f"{library}, asked"] = lambda library=library: took(library, sum(peers.sums(library)[0]))
-        if n == 1:
-            for library in libraries:
-                calls[f"{library} pairings, asked"] = lambda library=library: took(
-                    f"{library} pairings", peers.pairing(library)
-                )
+            calls[f"{library}, asked"] = partial(sums_of, library)
+            if n == 1:
+                calls[f"{library} pairings, asked"] = partial(pairings_of, library)
         asked = medians(calls, ROUNDS[n])
         found = {name: s for name, s in asked.items() if not name.endswith("asked")}
         found |= {name: float(np.median(values)) for name, values in seconds.items()}
@@ -175,7 +178,7 @@ def _split(batch: Batch) -> dict[str, float]:
             "challenge_statement": batch.claims,
             "weights": lambda: draw_weights(n),
             "sums": lambda: equation.sums(vk, claims, weights),
-            "sums_subgroup": lambda: equation.sums(vk, claims, weights, subgroup=True),
+            "sums_subgroup": lambda: equation.sums(vk, claims, weights, test=True),
             "pairing": lambda: equation.value([(vk, sums)]),
         },
         ROUNDS[n],
@@ -191,7 +194,7 @@ def _split(batch: Batch) -> dict[str, float]:
 def _threads(batch: Batch) -> dict[str, float]:
     """Wire to verdict of a chunk on one thread and two, and on all cores."""
     with all_cores():
-        seconds = medians({str(n): lambda n=n: batch.wire(n) for n in (1, 2, 0)}, 3)
+        seconds = medians({str(n): partial(batch.wire, n) for n in (1, 2, 0)}, 3)
     return {
         "threads2_speedup": seconds["1"] / seconds["2"],
         "chunk_80000_all_cores_us": 1e6 * seconds["0"] / len(batch),

@@ -67,7 +67,7 @@ def _child(step: str, name: str, folder: str) -> dict[str, float]:
 
 def synthesis(circuit: BuiltIn, folder: Path) -> dict[str, float]:
     """From the description to the files; then the witness, the tape loaded."""
-    _warm_up()
+    warm_up()
     before = peak_mib()
     taken, _ = _timed(lambda: write(folder, build(circuit)))
     peak = peak_mib()
@@ -87,7 +87,7 @@ def synthesis(circuit: BuiltIn, folder: Path) -> dict[str, float]:
 
 def proving(circuit: BuiltIn, folder: Path) -> dict[str, float]:
     """Development keys written, and a proof from inputs, its check included; it verifies, and for another fee it does not."""
-    _warm_up()
+    warm_up()
     made, inputs = Circuit.open(folder), example(circuit)
     setup, key = _timed(made.make_development_keys)
     vk = made.verifying_key(allow_development=True)
@@ -115,7 +115,7 @@ def example(circuit: BuiltIn) -> dict[str, int]:
     return read_inputs(min(folder.glob(f"*-{circuit.relation}-*.json")))
 
 
-def _warm_up() -> None:
+def warm_up() -> None:
     """The circuit of one row, from its description to a proof."""
     with tempfile.TemporaryDirectory() as folder:
         write(Path(folder), build(one_row.trace("one-row")))

@@ -170,6 +170,20 @@ def test_a_low_order_component_in_a_batch_is_named(counted: Counted) -> None:
     assert counted.membership[0] == 32
 
 
+def test_of_several_faults_the_first_is_named_and_in_large_batches_the_subgroup_last() -> None:
+    proofs, inputs = tiled(batch.PLANES_FROM)
+    add_torsion(proofs[3], 0)
+    proofs[3, 96:] = 255
+    add_torsion(proofs[4], 48)
+    inputs[4, 0] = 255
+    outside = [(3, f"proof.T: {OUTSIDE}"), (4, f"proof.U: {OUTSIDE}")]
+    assert [(b.index, b.reason) for b in bv.verify_batch(key(), proofs[:-1], inputs[:-1]).bad] == outside
+    assert [(b.index, b.reason.partition(":")[0]) for b in bv.verify_batch(key(), proofs, inputs).bad] == [
+        (3, "proof.v"),
+        (4, "public[0]"),
+    ]
+
+
 @pytest.mark.usefixtures("planes_from_8")
 def test_membership_is_looked_for_by_halves(counted: Counted) -> None:
     proofs, inputs = tiled(64)

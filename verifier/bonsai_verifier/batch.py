@@ -262,7 +262,10 @@ class _Read:
         return {i: texts[k] for i, k in zip(rows.tolist(), which.tolist(), strict=True)} | listed
 
     def error(self, i: int) -> BonsaiError | None:
-        """What is malformed in row i: of several faults the first in the proof, else the first in the public inputs."""
+        """What is malformed in row i: of several faults the first in the proof, else the first in the public inputs.
+
+        Where points are not tested one by one, the subgroup comes later: only rows without a fault are searched for it.
+        """
         if i in self.wrong_lengths:
             return self.wrong_lengths[i]
         if fault := int(self.proof_fault[i]):

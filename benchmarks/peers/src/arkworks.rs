@@ -7,7 +7,7 @@ use ark_ec::{AffineRepr, CurveGroup, VariableBaseMSM};
 use ark_ff::{BigInt, PrimeField};
 use ark_serialize::{CanonicalDeserialize, CanonicalSerialize};
 
-type Integer = <Fr as PrimeField>::BigInt;
+pub type Integer = <Fr as PrimeField>::BigInt;
 
 pub struct Arkworks {
     encoded: Vec<[u8; 48]>,
@@ -21,7 +21,7 @@ fn decode(bytes: &[u8; 48]) -> G1Affine {
     G1Affine::deserialize_compressed_unchecked(&bytes[..]).expect("a point")
 }
 
-fn integer(bytes: &[u8]) -> Integer {
+pub fn integer(bytes: &[u8]) -> Integer {
     let mut limbs = [0u64; 4];
     for (limb, chunk) in limbs.iter_mut().zip(bytes.chunks_exact(8)) {
         *limb = u64::from_le_bytes(chunk.try_into().expect("8 bytes"));

@@ -31,7 +31,7 @@ impl Blst {
     }
 }
 
-fn pippenger<const N: usize>(points: &[blst_p1_affine], scalars: &[[u8; N]], n_bits: usize) -> [u8; 48] {
+pub fn pippenger<const N: usize>(points: &[blst_p1_affine], scalars: &[[u8; N]], n_bits: usize) -> [u8; 48] {
     let n = points.len();
     let point_list: [*const blst_p1_affine; 2] = [points.as_ptr(), ptr::null()];
     let scalar_list: [*const u8; 2] = [scalars.as_ptr().cast(), ptr::null()];

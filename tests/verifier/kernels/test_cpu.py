@@ -1,8 +1,10 @@
 """The choice of a body: by the processor, by numba's target, by the switch, and forced in a block."""
 
+import ast
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -59,6 +61,20 @@ def test_a_target_without_the_feature_runs_portable_bodies(env: dict[str, str]) 
     assert run(SCRIPT, **env)[0].startswith("False ")
     assert "avx512ifma" in run(SCRIPT, **env)[0]
     assert run(DECODE, **env) == ["[0]", "[]"]
+
+
+def test_vector_bodies_are_imported_where_they_were_chosen() -> None:
+    """At the top of a module, by vector bodies alone: so a machine that cannot run them never compiles one."""
+    folder = Path(cpu.__file__).parents[1]
+    for file in folder.rglob("*.py"):
+        names = [name for node in ast.parse(file.read_text()).body for name in imported(node)]
+        assert file.stem.endswith("lanes") or not [name for name in names if name.endswith("lanes")], file
+
+
+def imported(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.ImportFrom):
+        return [*(node.module or "").split("."), *(alias.name for alias in node.names)]
+    return [part for alias in node.names for part in alias.name.split(".")] if isinstance(node, ast.Import) else []
 
 
 def test_vector_where_it_cannot_run_is_an_error_that_says_why() -> None:

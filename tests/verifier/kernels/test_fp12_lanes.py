@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from tests.verifier.kernels.test_tower import coefficients, fq12
 
 Element = tuple[Limbs, Limbs]
 Coefficients = list[int]  # of fp12.py, in the order of its memory
+PAGE = Path(__file__).parents[3] / "docs" / "kernels.md"
 POSITIONS = [3 * (i % 2) + i // 2 for i in range(6)]  # of a_i among the six of fp12.py
 
 
@@ -123,6 +125,34 @@ def test_squarings_one_after_the_other_equal_the_oracle_and_stay_in_bounds() -> 
         assert all(abs(v) <= bound * P for half in read(x) for v in half)
         got = [fp12_lanes.folded(m, f, half) for half in x]
         assert element_of(read(got)) == coefficients(expected)
+
+
+class CountingMachine(IntegerMachine):
+    """Counts multiplier steps."""
+
+    steps = 0
+
+    def lo(self, t, x, y):
+        self.steps += 1
+        return super().lo(t, x, y)
+
+    def hi(self, t, x, y):
+        self.steps += 1
+        return super().hi(t, x, y)
+
+
+def test_steps_are_as_many_as_the_page_says() -> None:
+    """docs/kernels.md, "Pairings"."""
+    a = written(samples(0, 0)[0])
+    for steps, run in (
+        (640, lambda m: fp12_lanes.cyclotomic_square(m, FP_LANES, *a, SQUARING_BOUND)),
+        (1024, lambda m: squared_twice(m, FP_LANES, *a)),
+        (1664, lambda m: multiplied(m, a, a)),
+    ):
+        m = CountingMachine()
+        run(m)
+        assert m.steps == steps
+        assert f"| {steps:,} |" in PAGE.read_text()
 
 
 # Intervals: nothing leaves its lane, and results are elements --------------------------------------------------------------------

@@ -86,12 +86,6 @@ def test_squarings_for_multiplications_alone_fit(f: LaneField) -> None:
 
 
 @fields
-@pytest.mark.parametrize("k", [1, 12, 15])
-def test_small_multiples_fit(f: LaneField, k: int) -> None:
-    assert within(lanes.multiple(IntervalMachine(), f, weak(f), k), weak(f))
-
-
-@fields
 def test_words_enter_and_leave_within_lanes(f: LaneField) -> None:
     m = IntervalMachine()
     words = [*[Interval(0, 2**64 - 1)] * (f.n_words - 1), Interval(0, 2**63 - 1)]
@@ -241,14 +235,19 @@ def test_squaring_again_and_again_equals_integers(f: LaneField) -> None:
         assert is_weak(f, got)
 
 
-@fields
-def test_small_multiples_equal_integers(f: LaneField) -> None:
-    m, p = IntegerMachine(), f.modulus
-    for k in (1, 2, 3, 12, 15, *([1023] if f is FP_LANES else [])):
-        for xs in samples(f, int(WEAK * p) + 1, 15):
-            got = lanes.multiple(m, f, normal(f, xs), k)
-            assert is_weak(f, got)
-            assert [v % p for v in number(got)] == [k * x % p for x in xs]
+def test_scaled_lanes_equal_integers() -> None:
+    m = IntegerMachine()
+    for k in (1, 2, 3, 12, 15, 36, 1023):
+        assert lanes.scaled(m, list(range(LANES)), k) == [k * x for x in range(LANES)]
+
+
+def test_products_of_any_lengths_add_up() -> None:
+    m, f = IntegerMachine(), FP_LANES
+    for xs, ys in zip(samples(f, f.radix, 16), samples(f, f.radix, 17), strict=True):
+        x, y = normal(f, xs), normal(f, ys)
+        once = lanes.product_columns(m, x[:3], y)
+        assert number(once) == [(a % 2**156) * b for a, b in zip(xs, ys, strict=True)]
+        assert number(lanes.product_columns(m, x[:3], y, once)) == [2 * v for v in number(once)]
 
 
 @fields

@@ -56,16 +56,11 @@ def check(f: LaneField, got: np.ndarray, expected: list[int]) -> None:
 
 BINARY: dict[str, Callable[[int, int, int], int]] = {
     "mul": lambda a, b, r_inverse: a * b * r_inverse,
-    "add": lambda a, b, r_inverse: a + b,
     "sub": lambda a, b, r_inverse: a - b,
 }
 UNARY: dict[str, Callable[[int, int, int], int]] = {
     "sqr": lambda a, r, r_inverse: a * a * r_inverse,
-    "neg": lambda a, r, r_inverse: -a,
     "copy": lambda a, r, r_inverse: a,
-    "exact": lambda a, r, r_inverse: a,
-    "to_mont": lambda a, r, r_inverse: a * r,
-    "from_mont": lambda a, r, r_inverse: a * r_inverse,
 }
 
 
@@ -95,8 +90,6 @@ def test_unary_operation_equals_integers(ops: LaneOperations, name: str) -> None
             operands = [to_block(f, [0] * LANES), to_block(f, xs)]
             call(op, operands[destination], operands[1])
             check(f, operands[destination], expected)
-            if name in ("exact", "from_mont"):
-                assert max(from_block(f, operands[destination])) < f.modulus
 
 
 @fields
@@ -121,25 +114,20 @@ def test_two_at_once_equal_one_after_the_other(ops: LaneOperations) -> None:
 def test_repeated_squaring(ops: LaneOperations, times: int) -> None:
     f = ops.field
     for xs, ys in zip(samples(f, 8), samples(f, 9), strict=True):
-        a, b, c = to_block(f, xs), to_block(f, ys), to_block(f, xs)
+        a, b = to_block(f, xs), to_block(f, ys)
         call(ops.sqr2_times, a, b, times)
-        call(ops.sqr_times, c, times)
-        for block, values in ((a, xs), (b, ys), (c, xs)):
+        for block, values in ((a, xs), (b, ys)):
             expected = [pow(x * r_inverse(f), 2**times, f.modulus) * f.radix for x in values]
             check(f, block, expected)
 
 
 PAIRS = pair_operations("test_fp16", fp_lanes.FP_LANES)
-TIMES_12 = PAIRS.times(12, "test_fp16_times_12")
 ON_PAIRS: dict[str, tuple[Any, Callable[[int, int, LaneField], int]]] = {
     "mul": (PAIRS.mul, lambda a, b, f: a * b * r_inverse(f)),
-    "add": (PAIRS.add, lambda a, b, f: a + b),
     "sub": (PAIRS.sub, lambda a, b, f: a - b),
     "sqr": (PAIRS.sqr, lambda a, b, f: a * a * r_inverse(f)),
     "neg": (PAIRS.neg, lambda a, b, f: -a),
     "copy": (PAIRS.copy, lambda a, b, f: a),
-    "times": (TIMES_12, lambda a, b, f: 12 * a),
-    "zero": (PAIRS.zero, lambda a, b, f: 0),
     "one": (PAIRS.one, lambda a, b, f: f.radix),
 }
 
@@ -147,7 +135,7 @@ ON_PAIRS: dict[str, tuple[Any, Callable[[int, int, LaneField], int]]] = {
 @pytest.mark.parametrize("name", ON_PAIRS)
 def test_operation_on_pairs_equals_integers(name: str) -> None:
     f, (op, oracle) = fp_lanes.FP_LANES, ON_PAIRS[name]
-    n_operands = {"mul": 2, "add": 2, "sub": 2, "zero": 0, "one": 0}.get(name, 1)
+    n_operands = {"mul": 2, "sub": 2, "one": 0}.get(name, 1)
     for values in zip(*(samples(f, seed) for seed in (12, 13, 14, 15)), strict=True):
         for destination in range(n_operands + 1):
             arrays = [to_pair(f, [0] * LANES, [1] * LANES), to_pair(f, *values[:2]), to_pair(f, *values[2:])]

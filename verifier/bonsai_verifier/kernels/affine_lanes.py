@@ -13,7 +13,7 @@ The multiplier sets the pace, so all else is written between multiplications tha
 the next step, on the way back those, t and the product of the next step, and the last store of the step before.
 
 Where d = 0 a step is mended before it is multiplied: d becomes 2 y_A for a doubling and 1 for opposite points.  The way back writes
-nonsense for those pairs, but leaves t, and doublings are done after it.  Sums of equal or opposite points take 1.4 times as long.
+nonsense for those pairs, but leaves t, and doublings are done after it.  Sums of equal or opposite points take 1.35 times as long.
 """
 
 from typing import Any
@@ -32,6 +32,7 @@ from .lanes import (
     Limbs,
     Machine,
     Writer,
+    aligned,
     carry,
     difference,
     enter,
@@ -55,7 +56,7 @@ from .lanes import (
     transpose,
     weaken,
 )
-from .limbs import WORD_BYTES, load_word, row
+from .limbs import WORD_BYTES, load_word, row, rows
 
 ROW_WORDS = 2 * FP_LANES.n
 BATCH = 2048
@@ -90,7 +91,7 @@ _P = FP_LANES.modulus
 
 def new_pool(n_rows: int) -> Any:
     """Room for n_rows points.  128 bytes each."""
-    pool = _aligned((n_rows + SPARE_ROWS) * ROW_WORDS).reshape(-1, ROW_WORDS)
+    pool = aligned((n_rows + SPARE_ROWS) * ROW_WORDS).reshape(-1, ROW_WORDS)
     pool[n_rows:] = 0
     pool[n_rows + 1, 0] = 1
     return pool
@@ -98,13 +99,7 @@ def new_pool(n_rows: int) -> Any:
 
 def scratch() -> Any:
     """What add_pairs keeps between its passes.  400 KiB."""
-    return _aligned(_SCRATCH_WORDS)
-
-
-def _aligned(n_words: int) -> Any:
-    memory = np.empty(n_words + LANES, np.uint64)
-    start = -(memory.ctypes.data // WORD_BYTES) % LANES
-    return memory[start : start + n_words]
+    return aligned(_SCRATCH_WORDS)
 
 
 # Writers ---------------------------------------------------------------------------------------------------------------------
@@ -205,7 +200,7 @@ def doubled(m: Machine, x: Limbs, t: Limbs, twice_y: Limbs) -> Writer:
     return out, halved(m, weaken(m, f, minus(m, plus(m, y, y), twice_y)))
 
 
-# Operations ------------------------------------------------------------------------------------------------------------------
+# Stages of a step ------------------------------------------------------------------------------------------------------------
 
 
 def _abscissas(m: Machine, pool: Any, a: Any, c: Any, step: Any, cases: Any) -> Writer:
@@ -311,9 +306,16 @@ def _end(b, pool, d, last):
 
 @operation
 def _mend(b, pool, a, c, step, cases):
-    """Sorts out the pairs of a step that have one x, to `cases`; d = 2 y_A for doublings, 1 for opposite points."""
+    """Sorts out the pairs of a step that have one x, to `cases`; d = 2 y_A for doublings, 1 for opposite points.
+
+    Where one step needs this more are likely to, so it asks for the rows of later steps.
+    """
     m, f = Machine(b), FP_LANES
-    y_a, y_b = together(_gather(m, pool, a, _Y), _gather(m, pool, c, _Y))
+    y_a, y_b, *_ = together(
+        _gather(m, pool, a, _Y),
+        _gather(m, pool, c, _Y),
+        *(_ask(m, pool, m.offset(names, _AHEAD), _Y) for names in (a, c)),
+    )
     y_b = negate_where(m, _signs(m, c), y_b)
     d = load(m, f, m.offset(step, _D))
     one_x = equal_abscissas(m, d, f.n)
@@ -418,34 +420,39 @@ def _take(b, out, pool, names):
 # Kernels ---------------------------------------------------------------------------------------------------------------------
 
 
-@kernel
-def put_points(pool, first, points, absent):
+def put_points(pool: Any, first: int, points: Any, absent: Any) -> None:
     """As the portable body says."""
     whole = len(points) - len(points) % LANES
-    for i in range(0, whole, LANES):
-        _put(row(pool, first + i), row(points, i), row(absent, i))
-    if whole < len(points):
-        rest = np.zeros((LANES, 2 * FP_WORDS), np.uint64)
-        rows, flags = np.empty((LANES, ROW_WORDS), np.uint64), np.empty(LANES, np.bool_)
-        rest[: len(points) - whole] = points[whole:]
-        _put(row(rows, 0), row(rest, 0), row(flags, 0))
-        for i in range(len(points) - whole):
-            pool[first + whole + i], absent[whole + i] = rows[i], flags[i]
-        rest[0] = 0  # kept until here
+    _put_whole(pool[first:], points[:whole], absent)
+    if rest := len(points) - whole:
+        padded = np.zeros((LANES, 2 * FP_WORDS), np.uint64)
+        padded[:rest] = points[whole:]
+        eight, flags = new_pool(LANES), np.empty(LANES, np.bool_)
+        _put_whole(eight, rows(padded, 2 * FP_WORDS), flags)
+        pool[first + whole : first + len(points)], absent[whole:] = eight[:rest], flags[:rest]
 
 
 @kernel
-def take_points(out, pool, names):
+def _put_whole(pool, points, absent):
+    """For a multiple of eight points, to the first rows."""
+    for i in range(0, len(points), LANES):
+        _put(row(pool, i), row(points, i), row(absent, i))
+
+
+def take_points(out: Any, pool: Any, names: Any) -> None:
     """As the portable body says."""
-    infinity = 2 * (len(pool) - SPARE_ROWS)
-    eight, points = np.empty(LANES, np.int32), np.empty((LANES, 2 * FP_WORDS), np.uint64)
+    padded = np.full(-(-len(names) // LANES) * LANES, 2 * (len(pool) - SPARE_ROWS), np.int32)  # x = 0, y = 0
+    padded[: len(names)][names >= 0] = names[names >= 0]
+    points = np.empty((len(padded), 2 * FP_WORDS), np.uint64)
+    _take_whole(points, pool, padded)
+    out[:] = points[: len(names)]
+
+
+@kernel
+def _take_whole(out, pool, names):
+    """For a multiple of eight names, none of them NONE."""
     for i in range(0, len(names), LANES):
-        n = min(LANES, len(names) - i)
-        for j in range(LANES):
-            eight[j] = names[i + j] if j < n and names[i + j] >= 0 else infinity
-        _take(row(points, 0), row(pool, 0), row(eight, 0))
-        out[i : i + n] = points[:n]
-    eight[0] = 0  # kept until here
+        _take(row(out, i), row(pool, 0), row(names, i))
 
 
 @kernel

@@ -26,7 +26,7 @@ from .cache import kernel
 from .fr import FR_WORDS
 from .g1 import G1_AFFINE_WORDS
 from .limbs import rows, words
-from .msm import Array, Run, adder, chains, g1_msm
+from .msm import Array, Run, adder, g1_msm, joined
 
 SCALAR_BITS = 255
 ROW_BYTES = 128  # of a point in the vector body's form; portable: 96
@@ -179,7 +179,7 @@ class FixedPoints:
 
     def _job(self, digits: Array, share: "list[_Piece]") -> Array:
         """The sum over these."""
-        w, out = self.windows, np.zeros((1, G1_AFFINE_WORDS), np.uint64)
+        w = self.windows
         which, places = np.unique([piece.set for piece in share], return_inverse=True)
         table = np.array([(x.first, x.part.stop - x.part.start, x.window, x.part.start) for x in share], np.int64)
         table = np.column_stack([table.reshape(-1, 4), places.astype(np.int64)])
@@ -193,8 +193,7 @@ class FixedPoints:
             )
         finally:
             self._idle.put(work)
-        chains().join(out, planes.reshape(-1, G1_AFFINE_WORDS))
-        return out[0]
+        return joined(planes.reshape(-1, G1_AFFINE_WORDS))
 
 
 class _Piece(NamedTuple):

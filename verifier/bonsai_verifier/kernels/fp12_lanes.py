@@ -32,12 +32,14 @@ from .lanes import (
     fold,
     leave,
     load,
+    load_blocks,
     load_rows,
     minus,
     plus,
+    product_columns,
     reduce,
     ripple,
-    store,
+    store_blocks,
     store_rows,
     together,
 )
@@ -115,18 +117,6 @@ def carried(m: Machine, x: Limbs) -> Limbs:
     """A carry pass.  In: value in [0, R).  Out: normalised."""
     x = carry(m, x)
     return [*x[:-1], m.claim(x[-1], 0, LIMB_MASK)]
-
-
-def product_columns(m: Machine, x: Limbs, y: Limbs, t: Limbs | None = None) -> Limbs:
-    """Columns of x y, lane by lane, onto columns t.  In: x, y normalised or digits."""
-    n = len(x)
-    t = [m.zero] * (2 * n) if t is None else list(t)
-    for i in range(n):
-        for j in range(n):
-            t[i + j] = m.lo(t[i + j], x[i], y[j])
-        for j in range(n):
-            t[i + j + 1] = m.hi(t[i + j + 1], x[i], y[j])
-    return t
 
 
 def pair_product(m: Machine, f: LaneField, x: Limbs, y: Limbs) -> Limbs:
@@ -309,13 +299,12 @@ def _coefficients(m: Machine, f: LaneField, values: list[tuple[int, int]]) -> Li
 # code, more than an instruction cache holds, and a loop over both takes a tenth to a half longer.
 
 
-def _read(m, a):
-    return load(m, FP_LANES, a), load(m, FP_LANES, m.offset(a, FP_BLOCK))
+def _read(m, a, n=2):
+    return load_blocks(m, FP_LANES, a, n)
 
 
 def _write(m, d, blocks):
-    for i, x in enumerate(blocks):
-        store(m, FP_LANES, m.offset(d, FP_BLOCK * i), x)
+    store_blocks(m, FP_LANES, d, blocks)
 
 
 def _read_columns(m, t, n):
@@ -383,13 +372,13 @@ def _square_columns(b, w, t):
 @operation
 def _product_result(b, d, r):
     m = Machine(b)
-    _write(m, d, product_12(m, FP_LANES, *(load(m, FP_LANES, m.offset(r, FP_BLOCK * i)) for i in range(3))))
+    _write(m, d, product_12(m, FP_LANES, *_read(m, r, 3)))
 
 
 @operation
 def _square_result(b, d, r):
     m = Machine(b)
-    _write(m, d, square_12_twice(m, FP_LANES, *(load(m, FP_LANES, m.offset(r, FP_BLOCK * i)) for i in range(3))))
+    _write(m, d, square_12_twice(m, FP_LANES, *_read(m, r, 3)))
 
 
 @formula

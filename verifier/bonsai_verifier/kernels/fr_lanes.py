@@ -5,26 +5,13 @@ A vector body: compiled only where cpu.py says that it may run.
 
 from ..parameters import FR_MODULUS
 from .fr import FR_WORDS
-from .lanes import LaneField, lane_constant, lane_inverse, lane_operations
+from .lanes import LaneField, lane_inverse, lane_operations
 
 FR_LANES = LaneField(FR_MODULUS, 5, FR_WORDS, folds=3)
 FR_BLOCK = FR_LANES.block_bytes
 
 _ops = lane_operations("fr8", FR_LANES)
-fr8_mul, fr8_mul2, fr8_sqr, fr8_sqr2, fr8_sqr_times, fr8_sqr2_times = (
-    _ops.mul,
-    _ops.mul2,
-    _ops.sqr,
-    _ops.sqr2,
-    _ops.sqr_times,
-    _ops.sqr2_times,
-)
-fr8_add, fr8_sub, fr8_neg, fr8_copy, fr8_zero = _ops.add, _ops.sub, _ops.neg, _ops.copy, _ops.zero
-fr8_one, fr8_exact, fr8_zeros, fr8_equals, fr8_select = _ops.one, _ops.exact, _ops.zeros, _ops.equals, _ops.select
-fr8_enter, fr8_leave, fr8_to_mont, fr8_from_mont = _ops.enter, _ops.leave, _ops.to_mont, _ops.from_mont
+fr8_mul, fr8_mul2, fr8_sqr, fr8_sqr2, fr8_sqr2_times = _ops.mul, _ops.mul2, _ops.sqr, _ops.sqr2, _ops.sqr2_times
+fr8_sub, fr8_copy, fr8_zero, fr8_one, fr8_select = _ops.sub, _ops.copy, _ops.zero, _ops.one, _ops.select
+fr8_enter, fr8_leave, fr8_zeros, fr8_equals = _ops.enter, _ops.leave, _ops.zeros, _ops.equals
 fr8_inv = lane_inverse("fr8_inv", FR_LANES)
-
-
-def fr8_constant(name, x):
-    """An intrinsic f(d) that writes the integer x modulo r in every lane, in Montgomery form."""
-    return lane_constant(name, FR_LANES, x)

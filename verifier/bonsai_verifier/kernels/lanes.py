@@ -16,7 +16,7 @@ Source of the shape: Gueron, Krasnov, "Accelerating Big Integer Arithmetic Using
 reduction after it, as in Koc, Acar, Kaliski 1996, "SOS".
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -293,17 +293,25 @@ def in_sequence(*writers: Writer) -> list[Limbs]:
 # Multiplication --------------------------------------------------------------------------------------------------------------
 
 
-def product(m: Machine, x: Limbs, y: Limbs) -> Writer:
-    """The 2n columns of x y.  In: normalised.  Out: columns t_k in [0, 2 n 2^52), x y = sum t_k 2^(52 k).  2 n^2 multiplier steps."""
-    n = len(x)
-    t = [m.zero] * (2 * n)
-    for i in range(n):
-        for j in range(n):
+def product(m: Machine, x: Limbs, y: Limbs, t: Limbs | None = None) -> Writer:
+    """The columns of x y, as many as both have limbs, or t plus them.  In: normalised, or `low`.  2 n^2 multiplier steps for n limbs each.
+
+    Out: x y = sum t_k 2^(52 k), each t_k in [0, 2 n 2^52).
+    """
+    t = [m.zero] * (len(x) + len(y)) if t is None else list(t)
+    for i in range(len(x)):
+        for j in range(len(y)):
             t[i + j] = m.lo(t[i + j], x[i], y[j])
-        for j in range(n):
+        for j in range(len(y)):
             t[i + j + 1] = m.hi(t[i + j + 1], x[i], y[j])
         yield
     return t
+
+
+def product_columns(m: Machine, x: Limbs, y: Limbs, t: Limbs | None = None) -> Limbs:
+    """`product` in one piece."""
+    (columns,) = together(product(m, x, y, t))
+    return columns
 
 
 def square(m: Machine, x: Limbs) -> Writer:
@@ -457,11 +465,6 @@ def minus(m: Machine, x: Limbs, y: Limbs) -> Limbs:
     return [m.sub(a, b) for a, b in zip(x, y)]
 
 
-def multiple(m: Machine, f: LaneField, x: Limbs, k: int) -> Limbs:
-    """k x modulo p, 0 < k < 2^10, in Fr 0 < k < 2^4.  In: weak.  Out: weak.  2 n steps and those of k, k x by shifts and sums."""
-    return fold(m, f, carry(m, [scaled(m, a, k) for a in x]))
-
-
 def scaled(m: Machine, a: Any, k: int) -> Any:
     """k a, lane by lane: a shift and a sum for every bit of k that is set."""
     parts = [m.shl(a, i) if i else a for i in range(k.bit_length()) if k >> i & 1]
@@ -570,6 +573,17 @@ def store(m: Machine, f: LaneField, address: Any, x: Limbs) -> None:
         m.store(address, i, x[i])
 
 
+def load_blocks(m: Machine, f: LaneField, address: Any, n: int) -> list[Limbs]:
+    """n blocks, one behind the other."""
+    return [load(m, f, m.offset(address, f.block_bytes * i)) for i in range(n)]
+
+
+def store_blocks(m: Machine, f: LaneField, address: Any, blocks: Iterable[Limbs]) -> None:
+    """The inverse of load_blocks."""
+    for i, x in enumerate(blocks):
+        store(m, f, m.offset(address, f.block_bytes * i), x)
+
+
 def load_rows(m: Machine, addresses: list[Any], n_words: int) -> Limbs:
     """n_words vectors, of which lane l holds the words at addresses_l."""
     return transpose(m, [m.load_row(a, n_words) for a in addresses])[:n_words]
@@ -597,10 +611,8 @@ class LaneOperations(NamedTuple):
     """The intrinsics of one field over addresses of blocks; a destination may be an operand.  Blocks are weak, before and after.
 
     mul(d, a, b)   sqr(d, a)   mul2(d, a, b, e, u, v): d = a b and e = u v interleaved   sqr2(d, a, e, u)
-    sqr_times(d, k)   sqr2_times(d, e, k): k >= 1 squarings in place
-    add(d, a, b)   sub(d, a, b)   neg(d, a)   copy(d, a)   zero(d)   one(d)   exact(d, a): in [0, p)
+    sqr2_times(d, e, k): k >= 1 squarings in place   sub(d, a, b)   copy(d, a)   zero(d)   one(d)
     enter(d, a, stride): the block of eight rows of words from a on, stride bytes apart   leave(a, stride, d): back
-    to_mont(d, a)   from_mont(d, a): between canonical and Montgomery lanes; from_mont gives a value in [0, p)
     zeros(a)   equals(a, b)   int64, bit l for lane l   select(d, bits, a, b): lanes of a where the bit is set, else of b
     """
 
@@ -609,19 +621,13 @@ class LaneOperations(NamedTuple):
     mul2: Any
     sqr: Any
     sqr2: Any
-    sqr_times: Any
     sqr2_times: Any
-    add: Any
     sub: Any
-    neg: Any
     copy: Any
     zero: Any
     one: Any
-    exact: Any
     enter: Any
     leave: Any
-    to_mont: Any
-    from_mont: Any
     zeros: Any
     equals: Any
     select: Any
@@ -674,27 +680,13 @@ def lane_operations(name: str, f: LaneField) -> LaneOperations:
         store(m, f, e, second)
 
     @named
-    def sqr_times(b, d, k):
-        _square_times(b, f, [d], k)
-
-    @named
     def sqr2_times(b, d, e, k):
         _square_times(b, f, [d, e], k)
-
-    @named
-    def add(b, d, a, c):
-        m, x, y = read(b, a, c)
-        store(m, f, d, weaken(m, f, plus(m, x, y)))
 
     @named
     def sub(b, d, a, c):
         m, x, y = read(b, a, c)
         store(m, f, d, weaken(m, f, minus(m, x, y)))
-
-    @named
-    def neg(b, d, a):
-        m, x = read(b, a)
-        store(m, f, d, weaken(m, f, minus(m, [m.zero] * f.n, x)))
 
     @named
     def copy(b, d, a):
@@ -712,11 +704,6 @@ def lane_operations(name: str, f: LaneField) -> LaneOperations:
         store(m, f, d, constant(m, f, 1))
 
     @named
-    def reduce_exactly(b, d, a):
-        m, x = read(b, a)
-        store(m, f, d, exact(m, f, x))
-
-    @named
     def enter_rows(b, d, a, stride):
         m = Machine(b)
         store(m, f, d, enter(m, f, load_rows(m, strided(m, a, stride), f.n_words)))
@@ -725,17 +712,6 @@ def lane_operations(name: str, f: LaneField) -> LaneOperations:
     def leave_rows(b, a, stride, d):
         m, x = read(b, d)
         store_rows(m, strided(m, a, stride), leave(m, f, x))
-
-    @named
-    def to_mont(b, d, a):
-        m, x = read(b, a)
-        store(m, f, d, *together(multiply(m, f, x, constant(m, f, f.radix % f.modulus))))
-
-    @named
-    def from_mont(b, d, a):
-        m, x = read(b, a)
-        t = [*x, *[m.zero] * f.n]
-        store(m, f, d, exact(m, f, *together(reduce(m, f, t))))
 
     @named
     def select_lanes(b, d, bits, a, c):
@@ -756,19 +732,13 @@ def lane_operations(name: str, f: LaneField) -> LaneOperations:
         mul2=mul2,
         sqr=sqr,
         sqr2=sqr2,
-        sqr_times=sqr_times,
         sqr2_times=sqr2_times,
-        add=add,
         sub=sub,
-        neg=neg,
         copy=copy,
         zero=zero,
         one=one,
-        exact=reduce_exactly,
         enter=enter_rows,
         leave=leave_rows,
-        to_mont=to_mont,
-        from_mont=from_mont,
         zeros=value(zeros),
         equals=value(equals),
         select=select_lanes,
@@ -778,21 +748,17 @@ def lane_operations(name: str, f: LaneField) -> LaneOperations:
 class PairOperations(NamedTuple):
     """As LaneOperations, over pairs: two blocks one behind the other, sixteen elements, worked on at once.
 
-    mul(d, a, b)   sqr(d, a)   sqr_times(d, k)   add(d, a, b)   sub(d, a, b)   neg(d, a)   copy(d, a)   zero(d)   one(d)
-    times(k, name): the intrinsic f(d, a): d = k a, for an integer k as for `multiple`
+    mul(d, a, b)   sqr(d, a)   sqr_times(d, k)   sub(d, a, b)   neg(d, a)   copy(d, a)   one(d)
     """
 
     n: int  # words of a pair
     mul: Any
     sqr: Any
     sqr_times: Any
-    add: Any
     sub: Any
     neg: Any
     copy: Any
-    zero: Any
     one: Any
-    times: Any
 
 
 def pair_operations(name: str, f: LaneField) -> PairOperations:
@@ -824,10 +790,6 @@ def pair_operations(name: str, f: LaneField) -> PairOperations:
         _square_times(b, f, [d, Machine(b).offset(d, f.block_bytes)], k)
 
     @named
-    def add(b, d, a, c):
-        apply(b, lambda m, f, x, y: weaken(m, f, plus(m, x, y)), at_once, d, a, c)
-
-    @named
     def sub(b, d, a, c):
         apply(b, lambda m, f, x, y: weaken(m, f, minus(m, x, y)), at_once, d, a, c)
 
@@ -840,17 +802,10 @@ def pair_operations(name: str, f: LaneField) -> PairOperations:
         apply(b, lambda m, f, x: x, at_once, d, a)
 
     @named
-    def zero(b, d):
-        apply(b, lambda m, f: [m.zero] * f.n, at_once, d)
-
-    @named
     def one(b, d):
         apply(b, lambda m, f: constant(m, f, 1), at_once, d)
 
-    def times(k: int, name: str) -> Any:
-        return operation(lambda b, d, a: apply(b, lambda m, f, x: multiple(m, f, x, k), at_once, d, a), name)
-
-    return PairOperations(2 * f.block_bytes // WORD_BYTES, mul, sqr, sqr_times, add, sub, neg, copy, zero, one, times)
+    return PairOperations(2 * f.block_bytes // WORD_BYTES, mul, sqr, sqr_times, sub, neg, copy, one)
 
 
 def lane_constant(name: str, f: LaneField, x: int) -> Any:
@@ -910,9 +865,13 @@ def lane_inverse(name: str, f: LaneField) -> Any:
     return formula(write, name)
 
 
+def aligned(n_words: int) -> np.ndarray:
+    """Uninitialised memory of n words from a multiple of 64 bytes on."""
+    memory = np.empty(n_words + LANES, np.uint64)
+    start = -(memory.ctypes.data // WORD_BYTES) % LANES
+    return memory[start : start + n_words]
+
+
 def blocks(n: int, f: LaneField) -> np.ndarray:
-    """Uninitialised memory of n blocks, aligned to 64 bytes: (n, limbs, 8) uint64."""
-    size = n * f.n * LANES
-    memory = np.empty(size + LANES, np.uint64)
-    start = -(memory.ctypes.data // 8) % LANES
-    return memory[start : start + size].reshape(n, f.n, LANES)
+    """Uninitialised memory of n blocks: (n, limbs, 8) uint64."""
+    return aligned(n * f.n * LANES).reshape(n, f.n, LANES)

@@ -163,7 +163,7 @@ def _store(b: ir.IRBuilder, address: ir.Value, limbs: list[ir.Value]) -> None:
         b.store(x, b.gep(p, [_const(i)]), align=8)
 
 
-def _mul_add(b: ir.IRBuilder, x: ir.Value, y: ir.Value, *addends: ir.Value) -> tuple[ir.Value, ir.Value]:
+def mul_add(b: ir.IRBuilder, x: ir.Value, y: ir.Value, *addends: ir.Value) -> tuple[ir.Value, ir.Value]:
     """x y + sum of at most two addends, as (low, high): at most (2^64 - 1)^2 + 2 (2^64 - 1) = 2^128 - 1."""
     t = b.mul(b.zext(x, _I128), b.zext(y, _I128))
     for a in addends:
@@ -171,7 +171,7 @@ def _mul_add(b: ir.IRBuilder, x: ir.Value, y: ir.Value, *addends: ir.Value) -> t
     return b.trunc(t, I64), b.trunc(b.lshr(t, ir.Constant(_I128, 64)), I64)
 
 
-def _join(b: ir.IRBuilder, limbs: list[ir.Value]) -> ir.Value:
+def join_words(b: ir.IRBuilder, limbs: list[ir.Value]) -> ir.Value:
     """Limbs -> one wide integer, so that LLVM sees a single carry chain."""
     wide = ir.IntType(WORD_BITS * len(limbs))
     acc = b.zext(limbs[0], wide)
@@ -218,7 +218,7 @@ def field_operations(name: str, modulus: int, n: int) -> FieldOperations:
     minus_m_inverse = _const(-pow(modulus, -1, 2**WORD_BITS) % 2**WORD_BITS)
 
     def load(b: ir.IRBuilder, p: ir.Value) -> ir.Value:
-        return _join(b, _load(b, p, n))
+        return join_words(b, _load(b, p, n))
 
     def store(b: ir.IRBuilder, d: ir.Value, x: ir.Value) -> None:
         _store(b, d, [b.trunc(b.lshr(x, ir.Constant(whole, WORD_BITS * i)), I64) for i in range(n)])
@@ -231,14 +231,14 @@ def field_operations(name: str, modulus: int, n: int) -> FieldOperations:
         """x y 2^(-64n) mod m."""
         t: list[ir.Value] = [_const(0)] * n
         for y_i in y:
-            t_0, carry_a = _mul_add(b, x[0], y_i, t[0])
+            t_0, carry_a = mul_add(b, x[0], y_i, t[0])
             k = b.mul(t_0, minus_m_inverse)
-            _, carry_m = _mul_add(b, k, m[0], t_0)
+            _, carry_m = mul_add(b, k, m[0], t_0)
             for j in range(1, n):
-                t_j, carry_a = _mul_add(b, x[j], y_i, t[j], carry_a)
-                t[j - 1], carry_m = _mul_add(b, k, m[j], t_j, carry_m)
+                t_j, carry_a = mul_add(b, x[j], y_i, t[j], carry_a)
+                t[j - 1], carry_m = mul_add(b, k, m[j], t_j, carry_m)
             t[n - 1] = b.add(carry_a, carry_m)
-        store_reduced(b, d, _join(b, t))
+        store_reduced(b, d, join_words(b, t))
 
     def named(write: Callable[..., None]) -> Any:
         return operation(write, f"{name}_{write.__name__}")

@@ -8,7 +8,7 @@ anywhere on the curve.  Variable time in the scalars.
 import os
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
-from queue import SimpleQueue
+from queue import LifoQueue
 from types import ModuleType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -40,6 +40,7 @@ _SCALAR_BITS = WORD_BITS * FR_WORDS
 _MIN_WINDOW, _MAX_WINDOW = 2, buckets.MAX_WINDOW
 # Multiplications: of an addition of an affine point; of g1_to_affine_many a point, with the inversion's share
 _MIXED, _NORMALISE = 11, 6
+_POINTS_OF_A_JOB = 1 << 14
 _TABLE_BYTES = 1 << 26  # a fixed-base table larger than the cache is slower, whatever the count says
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
@@ -83,7 +84,8 @@ def g1_sums(
     """sum_i k_i P_i with P = points[p], k = scalars[s] for each (p, s) of `sums`.  They share points, digits, rounds and inversions.
 
     In: points, arrays (n, 12) affine, anywhere on the curve, unless in_g1 says that they lie in G1 (a few points are faster then);
-    scalars, arrays (m, 4) of integers below 2^256, m <= n: points beyond are left out.  planes: the bit planes too.
+    scalars, arrays (m, 4) of integers below 2^256, m <= n: points beyond are left out.  planes: the bit planes too, in windows whose
+    width does not depend on single scalars (docs/protocol.md, 11).
     run(f, jobs) is map, or that of a thread pool: a job leaves the interpreter free.
     Cost: for each window of c bits n + 2^(c-1) additions; whatever the points are, at most 1.5 times the time of random ones.
     Memory: 96 bytes a point (vector: 128), 40 + 2 W a scalar; for each job that runs at a time up to 5 MiB (portable, from 2^18 points
@@ -96,37 +98,53 @@ def g1_sums(
             raise ValueError(f"{len(points[p])} points for {len(scalars[s])} scalars")
     if not planes and all(len(scalars[s]) <= chains().MOST for _, s in sums):
         return [_few(points[p], scalars[s], in_g1) for p, s in sums]
-    return _by_buckets(points, scalars, sums, run)
+    return _by_buckets(points, scalars, sums, planes, run)
 
 
 def _few(points: Array, scalars: Array, in_g1: bool) -> G1Sum:
-    out = np.empty((1, G1_AFFINE_WORDS), np.uint64)
-    chains().sum_few(out, points[: len(scalars)], scalars, in_g1)
-    return G1Sum(out[0], np.empty((0, 0, G1_AFFINE_WORDS), np.uint64))
+    total = _run_chain(points[: len(scalars)], *straus.sum_few(scalars, in_g1))
+    return G1Sum(total, np.empty((0, 0, G1_AFFINE_WORDS), np.uint64))
 
 
-def _by_buckets(points: list[Array], scalars: list[Array], sums: Sequence[tuple[int, int]], run: Run) -> list[G1Sum]:
+def _run_chain(points: Array, program: Array, n_numbers: int) -> Array:
+    total, out = np.empty((1, G1_PROJECTIVE_WORDS), np.uint64), np.empty((1, G1_AFFINE_WORDS), np.uint64)
+    body = chains()
+    body.run_chain(total, np.empty((n_numbers, body.NUMBERED_WORDS), np.uint64), points, program)
+    g1_to_affine_many(out, total)
+    return out[0]
+
+
+def _by_buckets(
+    points: list[Array], scalars: list[Array], sums: Sequence[tuple[int, int]], planes: bool, run: Run
+) -> list[G1Sum]:
     body = adder()
     lengths = [_bit_lengths(k) for k in scalars]
-    c = msm_window([lengths[s] for _, s in sums], body.ROUND_COST, body.WIDEST)
-    n_windows = [_n_windows(int(np.flatnonzero(count).max(initial=0)), c) for count in lengths]
+    counted = [_in_whole_words(count) for count in lengths] if planes else lengths
+    c = msm_window([counted[s] for _, s in sums], body.ROUND_COST, body.WIDEST)
+    n_windows = [_n_windows(_longest(count), c) for count in lengths]
     n_segments = sum(n_windows[s] for _, s in sums)
     size = min(buckets.segments_of_a_job(c), n_segments)
     n_jobs = -(-n_segments // size)
 
     first = [0, *accumulate(map(len, points))]
-    room, n_rooms = buckets.slots(size, c), 1 if run is map else min(n_jobs, os.cpu_count() or 1)
+    room, n_rooms = buckets.slots(size, c), min(n_jobs, os.cpu_count() or 1)
     pool = body.new_pool(first[-1] + n_rooms * room)
     absent = [np.empty(len(p), np.bool_) for p in points]
-    for p, at, flags in zip(points, first, absent):
-        body.put_points(pool, at, p, flags)
-    digits, digit_rows = _digits(scalars, n_windows, c, sums, absent)
+
+    def put(part: tuple[int, int]) -> None:
+        p, start = part
+        end = start + _POINTS_OF_A_JOB
+        body.put_points(pool, first[p] + start, points[p][start:end], absent[p][start:end])
+
+    list(run(put, [(p, start) for p, a in enumerate(points) for start in range(0, len(a), _POINTS_OF_A_JOB)]))
+    digits, digit_rows = _digits(scalars, n_windows, c, sums, absent, run)
     segments = np.array(
         [(first[p], len(scalars[s]), at + w) for (p, s), at in zip(sums, digit_rows) for w in range(n_windows[s])],
         np.int64,
     )
-    idle: SimpleQueue[int | buckets.Workspace] = SimpleQueue()  # a room in the pool, or the workspace that has it
-    for i in range(n_rooms):
+    # A room in the pool, or the workspace that has it; the last one given back first, so no more are touched than are needed at a time
+    idle: LifoQueue[int | buckets.Workspace] = LifoQueue()
+    for i in reversed(range(n_rooms)):
         idle.put(first[-1] + i * room)
 
     def job(start: int) -> Array:
@@ -138,9 +156,9 @@ def _by_buckets(points: list[Array], scalars: list[Array], sums: Sequence[tuple[
         finally:
             idle.put(work)
 
-    planes = np.concatenate(list(run(job, range(0, n_segments, size))))
+    all_planes = np.concatenate(list(run(job, range(0, n_segments, size))))
     ends = list(accumulate(n_windows[s] for _, s in sums))
-    return [_joined(part) for part in np.split(planes, ends[:-1])]
+    return [G1Sum(joined(part.reshape(-1, G1_AFFINE_WORDS)), part) for part in np.split(all_planes, ends[:-1])]
 
 
 def adder() -> ModuleType:
@@ -162,7 +180,12 @@ def chains() -> ModuleType:
 
 
 def _digits(
-    scalars: list[Array], n_windows: list[int], c: int, sums: Sequence[tuple[int, int]], absent: list[Array]
+    scalars: list[Array],
+    n_windows: list[int],
+    c: int,
+    sums: Sequence[tuple[int, int]],
+    absent: list[Array],
+    run: Run = map,
 ) -> tuple[Array, list[int]]:
     """The digits of all scalars, window by window, and for each sum its first row of them.  Points at infinity get digits 0."""
     keys = [(p if absent[p][: len(scalars[s])].any() else None, s) for p, s in sums]  # most sums share rows
@@ -173,21 +196,23 @@ def _digits(
             first[key] = n_rows
             n_rows += n_windows[key[1]]
     out = np.empty((n_rows, max(map(len, scalars))), np.int16)
-    for (p, s), at in first.items():
+
+    def write(item: tuple[tuple[int | None, int], int]) -> None:
+        (p, s), at = item
         n, end = len(scalars[s]), at + n_windows[s]
         shifted = np.empty((_SHIFTED_WORDS, n), np.uint64)
         _shift(shifted, scalars[s], _offset(c, n_windows[s]))
         buckets.write_digits(out, at, end, shifted, c)
         if p is not None:
             out[at:end, np.flatnonzero(absent[p][:n])] = 0
+
+    list(run(write, first.items()))
     return out, [first[key] for key in keys]
 
 
-def _joined(planes: Array) -> G1Sum:
-    """The sum that the planes (W, c, 12) of its windows make."""
-    out = np.empty((1, G1_AFFINE_WORDS), np.uint64)
-    chains().join(out, planes.reshape(-1, G1_AFFINE_WORDS))
-    return G1Sum(out[0], planes)
+def joined(planes: Array) -> Array:
+    """sum_i 2^i planes_i.  In: (m, 12) affine.  Out: (12,) affine."""
+    return _run_chain(rows(planes, G1_AFFINE_WORDS), *straus.join(len(planes)))
 
 
 def msm_window(lengths: Sequence[Array], round_cost: int, widest: int) -> int:
@@ -196,7 +221,7 @@ def msm_window(lengths: Sequence[Array], round_cost: int, widest: int) -> int:
     In: for each sum (257,) int64, how many scalars have 0, 1, .. 256 bits; what a round costs by itself, in additions.
     """
     counts = np.empty((_MAX_WINDOW + 1, 2), np.int64)
-    _count_additions(counts, np.stack(lengths))
+    _count_additions(counts, np.empty(_SCALAR_BITS + 2, np.int64), np.stack(lengths))
 
     def cost(c: int) -> int:
         additions, n_segments = counts[c].tolist()
@@ -208,14 +233,15 @@ def msm_window(lengths: Sequence[Array], round_cost: int, widest: int) -> int:
 
 
 @kernel
-def _count_additions(out, lengths):
+def _count_additions(out, reaching, lengths):
     """Row c of out = additions and windows for windows of c bits.
 
     A window adds the scalars that reach it until one bucket is left; before that, half of the buckets that are left at each plane.
+    In: lengths (sums, 257) as msm_window takes them; room for 258 numbers.
     """
     most = _SCALAR_BITS
-    reaching = np.empty(most + 2, np.int64)
-    out[:] = 0
+    for c in range(len(out)):
+        out[c, 0], out[c, 1] = 0, 0
     for s in range(len(lengths)):
         reaching[most + 1] = 0
         for bits in range(most, -1, -1):
@@ -245,6 +271,17 @@ def _bit_lengths(scalars: Array) -> Array:
     """(257,): how many scalars have 0, 1, .. 256 bits."""
     out = np.zeros(_SCALAR_BITS + 1, np.int64)
     _count_bit_lengths(out, scalars)
+    return out
+
+
+def _longest(lengths: Array) -> int:
+    return int(np.flatnonzero(lengths).max(initial=0))
+
+
+def _in_whole_words(lengths: Array) -> Array:
+    """As many scalars, all as long as the words of the longest: what no single one of many random scalars changes."""
+    out = np.zeros_like(lengths)
+    out[-(-_longest(lengths) // WORD_BITS) * WORD_BITS] = lengths.sum()
     return out
 
 
@@ -285,7 +322,7 @@ def g1_fixed_base_many(base: Array, scalars: Array) -> Array:
     Cost: W additions a scalar, and W 2^(c-1) for the table.
     """
     base, scalars = rows(base.reshape(1, -1), G1_AFFINE_WORDS), rows(scalars, FR_WORDS)
-    bits = int(np.flatnonzero(_bit_lengths(scalars)).max(initial=0))
+    bits = _longest(_bit_lengths(scalars))
     c = fixed_base_window(len(scalars), bits)
     n_windows = _n_windows(bits, c)
     multiples = np.empty((n_windows << (c - 1), G1_PROJECTIVE_WORDS), np.uint64)

@@ -29,12 +29,25 @@ from .fp12_lanes import (
     lane12_one,
     lane12_sqr_twice,
     multiple_of_p,
-    product_columns,
 )
 from .fp_lanes import FP_BLOCK, FP_LANES, fp8_enter
 from .g1 import G1_AFFINE_WORDS
 from .intrinsics import formula, operation
-from .lanes import LANES, Machine, blocks, constant, load, minus, plus, reduce, store, together, transpose
+from .lanes import (
+    LANES,
+    Machine,
+    blocks,
+    constant,
+    load,
+    load_blocks,
+    minus,
+    plus,
+    product_columns,
+    reduce,
+    store_blocks,
+    together,
+    transpose,
+)
 from .limbs import row, rows, stack
 from .pairing import DOUBLES, LINE_WORDS, N_LINES, STEPS, Element, last_exponentiation, scale_points
 
@@ -62,12 +75,11 @@ def multiply_2(m, f, x, y):
 
 
 def _read(m, a):
-    return load(m, FP_LANES, a), load(m, FP_LANES, m.offset(a, FP_BLOCK))
+    return load_blocks(m, FP_LANES, a, 2)
 
 
 def _write(m, d, x):
-    store(m, FP_LANES, d, x[0])
-    store(m, FP_LANES, m.offset(d, FP_BLOCK), x[1])
+    store_blocks(m, FP_LANES, d, x)
 
 
 @operation
@@ -135,7 +147,7 @@ def _add_xi(b, d):
 def _transpose_half(b, d, a):
     """Eight elements, of which this writes one block each, from a_i, a_j, a_k of Fp2 in eight lanes."""
     m = Machine(b)
-    parts = [load(m, FP_LANES, m.offset(a, FP_BLOCK * i)) for i in range(6)]
+    parts = load_blocks(m, FP_LANES, a, 6)
     for j in range(_N):
         for i, lanes in enumerate(transpose(m, [*(part[j] for part in parts), parts[0][j], parts[1][j]])):
             m.store(m.offset(d, LANE12_BYTES * i), j, lanes)

@@ -34,6 +34,7 @@ from .lanes import (
     leave,
     limbs_from_words,
     load,
+    load_blocks,
     load_rows,
     minus,
     multiply,
@@ -41,7 +42,7 @@ from .lanes import (
     plus,
     product,
     reduce,
-    store,
+    store_blocks,
     store_rows,
     together,
     weaken,
@@ -87,7 +88,7 @@ def next_fraction(m, p, q, r, x, w, w_radix):
     f = FR_LANES
     c = yield from multiply(m, f, limbs_from_words(m, f, x), w_radix)
     d = difference(m, f, r, w, 1)
-    t = plus(m, (yield from product(m, p, d)), (yield from product(m, c, q)))
+    t = yield from product(m, c, q, (yield from product(m, p, d)))
     new_p = yield from reduce(m, f, t)
     return [*new_p, *(yield from multiply(m, f, q, d))]
 
@@ -106,25 +107,13 @@ def weighed(m, counts, rho, r, v, v_p):
     """
     f = FR_LANES
     weights = limbs_from_words(m, _WEIGHT, rho)
-    t = yield from _rectangle(m, weights, limbs_from_words(m, f, r, f.lift))
+    t = yield from product(m, weights, limbs_from_words(m, f, r, f.lift))
     x = yield from reduce(m, f, [*t, m.zero, m.zero])  # 2^128 2^lift r / R is next to nothing
     weights = [m.select(counts, limb, m.zero) for limb in weights]
     columns = []
     for factor in (v, v_p):
-        columns += yield from _rectangle(m, weights, limbs_from_words(m, f, factor))
+        columns += yield from product(m, weights, limbs_from_words(m, f, factor))
     return [*exact(m, f, x), *columns]
-
-
-def _rectangle(m, x, y):
-    """The columns of x y, as `product`."""
-    t = [m.zero] * (len(x) + len(y))
-    for i in range(len(x)):
-        for j in range(len(y)):
-            t[i + j] = m.lo(t[i + j], x[i], y[j])
-        for j in range(len(y)):
-            t[i + j + 1] = m.hi(t[i + j + 1], x[i], y[j])
-        yield
-    return t
 
 
 def minus_total(m, columns, scale):
@@ -160,12 +149,11 @@ def _write(m, address, last, pair):
 
 
 def _load_pair(m, address):
-    return [load(m, FR_LANES, m.offset(address, FR_BLOCK * i)) for i in range(2)]
+    return load_blocks(m, FR_LANES, address, 2)
 
 
 def _store_pair(m, address, pair):
-    for i in range(2):
-        store(m, FR_LANES, m.offset(address, FR_BLOCK * i), pair[i])
+    store_blocks(m, FR_LANES, address, pair)
 
 
 @operation

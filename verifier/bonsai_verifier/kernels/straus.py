@@ -1,10 +1,14 @@
 """Chains of doublings and additions of one point: sums of a few multiples, and sums of bit planes.
 
-sum k_i P_i takes one chain of doublings for all points (Straus), with sliding windows of signed odd digits.
+sum k_i P_i takes one chain of doublings for all points (Straus), with sliding windows of signed odd digits.  On G1 an endomorphism halves
+the chain: phi(x, y) = (BETA x, y) is [-z^2], so k P = (k mod z^2) P + floor(k / z^2) (-phi(P)).
 
-On G1 an endomorphism halves the chain: phi(x, y) = (BETA x, y) is [-z^2], so k P = (k mod z^2) P + floor(k / z^2) (-phi(P)).
-The formulas are complete, so points may lie anywhere on the curve.  Variable time in the scalars.
+A chain is a program, rows OPERATION, D, A, B over numbered points: 0 is the total, O to begin with, and those that come in are numbered
+from FIRST on.  Here is the portable body that runs one, straus_lanes.py has the other.  The formulas are complete, so points may lie
+anywhere on the curve.  Variable time in the scalars.
 """
+
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -13,24 +17,18 @@ from ..parameters import BLS_X
 from .cache import inner, kernel
 from .fp import FP_BYTES, fp_constant, fp_copy, fp_mul, fp_neg
 from .fr import FR_WORDS
-from .g1 import (
-    BETA,
-    G1_PROJECTIVE_WORDS,
-    g1_add,
-    g1_add_mixed,
-    g1_copy,
-    g1_double,
-    g1_from_affine,
-    g1_infinity,
-    g1_to_affine_many,
-)
+from .g1 import BETA, G1_PROJECTIVE_WORDS, g1_add, g1_copy, g1_double, g1_from_affine, g1_infinity
 from .intrinsics import operation
 from .limbs import WORD_BITS, row, stack
 
 MOST = 14  # points for which sum_few is the faster way
-_WIDTH = 5  # bits of a window
-ODD = 1 << (_WIDTH - 2)  # of P, 3 P, .. 15 P
-SCALAR_BITS = WORD_BITS * FR_WORDS
+ADD, SUBTRACT, DOUBLE, IMAGE = 0, 1, 2, 3  # D = A + B, A - B, 2 A, -phi(A)
+FIRST = 2
+ODD = 8  # P, 3 P, .. 15 P
+_WIDTH = 5  # bits of a window: digits below 2 ODD
+_TWICE = 1  # the number of 2 P while the odd multiples of P are made
+_INSTRUCTION = 4
+_SCALAR_BITS = WORD_BITS * FR_WORDS
 _Y, _Z = FP_BYTES, 2 * FP_BYTES
 _BETA = fp_constant("straus_beta", BETA)
 _ONE, _WORD_MASK = np.uint64(1), np.uint64(WORD_BITS - 1)
@@ -38,108 +36,73 @@ _I256, _WIDE = ir.IntType(256), ir.IntType(576)
 _RECIPROCAL_BITS = 384
 
 
-@operation
-def split(b, low, high, k):
-    """k = low + z^2 high, 0 <= low < z^2.  In: the address of four words.  Out: four words each."""
-
-    def integer(type_, x):
-        return ir.Constant(type_, x)
-
-    def memory(address):
-        return b.inttoptr(address, _I256.as_pointer())
-
-    # floor(k floor(2^384 / z^2) / 2^384) is the quotient or one less, since k z^2 < 2^384
-    z2, reciprocal = BLS_X**2, (1 << _RECIPROCAL_BITS) // BLS_X**2
-    x = b.load(memory(k), align=8)
-    wide = b.mul(b.zext(x, _WIDE), integer(_WIDE, reciprocal))
-    q = b.trunc(b.lshr(wide, integer(_WIDE, _RECIPROCAL_BITS)), _I256)
-    rest = b.sub(x, b.mul(q, integer(_I256, z2)))
-    short = b.icmp_unsigned(">=", rest, integer(_I256, z2))
-    b.store(b.select(short, b.sub(rest, integer(_I256, z2)), rest), memory(low), align=8)
-    b.store(b.add(q, b.zext(short, _I256)), memory(high), align=8)
+# Programs --------------------------------------------------------------------------------------------------------------------
 
 
-@kernel
-def join(out, planes):
-    """out (1, 12) = sum_j 2^j P_j, for planes (n, 12) affine, anywhere on the curve.  A doubling and an addition each."""
-    total = np.empty((1, G1_PROJECTIVE_WORDS), np.uint64)
-    d = row(total, 0)
-    g1_infinity(d)
-    for j in range(len(planes) - 1, -1, -1):
-        g1_double(d, d)
-        g1_add_mixed(d, d, row(planes, j))
-    g1_to_affine_many(out, total)
+def join(n: int) -> tuple[Any, int]:
+    """The program of sum_j 2^j P_j for n points, and how many points it numbers."""
+    program = np.zeros((2 * n, _INSTRUCTION), np.int32)
+    program[0::2, 0], program[1::2, 0] = DOUBLE, ADD
+    program[1::2, 3] = np.arange(FIRST, FIRST + n)[::-1]
+    return program, FIRST + n
 
 
-@kernel
-def sum_few(out, points, scalars, in_g1):
-    """out (1, 12) = sum_i k_i P_i.
+def sum_few(scalars: Any, in_g1: bool) -> tuple[Any, int]:
+    """The program of sum_i k_i P_i for scalars (n, 4), integers below 2^256, and how many points it numbers.
 
-    In: points (n, 12) affine, of G1 if in_g1; scalars (n, 4) integers below 2^256.
-    Cost: 256 doublings and 43 additions a point; in G1, 130 and 43; and 8 to begin with.
+    Of 256 doublings and 43 additions a point, or if all points lie in G1, of 130 and 43; and of 8 a point to begin with.
     """
-    n = len(points)
-    m = 2 * n if in_g1 else n
-    multiples = np.empty((m * ODD, G1_PROJECTIVE_WORDS), np.uint64)
-    digits = np.zeros((m, SCALAR_BITS + 1), np.int8)
-    halves = np.empty((2, FR_WORDS), np.uint64)
-    total = np.empty((1, G1_PROJECTIVE_WORDS), np.uint64)
-    top = 0
+    n, parts = len(scalars), 2 if in_g1 else 1
+    program = np.zeros((parts * n * (2 * ODD + _SCALAR_BITS // _WIDTH + 2) + _SCALAR_BITS + 1, _INSTRUCTION), np.int32)
+    digits = np.zeros((parts * n, _SCALAR_BITS + 1), np.int8)
+    length = _write_sum(program, digits, np.empty((2, FR_WORDS), np.uint64), scalars, in_g1)
+    return program[:length], FIRST + n + parts * n * ODD
+
+
+@kernel
+def _write_sum(out, digits, halves, scalars, in_g1):
+    """The rows of the program of `sum_few`.  In: digits, zeros, a row for each scalar or half; room for halves.  Out: their number."""
+    n = len(scalars)
+    length = top = 0
     for i in range(n):
-        _odd_multiples(multiples, i * ODD, row(points, i))
+        first = FIRST + n + i * ODD
+        length = _instruct(out, length, DOUBLE, _TWICE, FIRST + i, 0)
+        length = _instruct(out, length, ADD, first, 0, FIRST + i)  # the total is still O
+        for j in range(1, ODD):
+            length = _instruct(out, length, ADD, first + j, first + j - 1, _TWICE)
+        for j in range(FR_WORDS):
+            halves[0, j] = scalars[i, j]
         if in_g1:
-            split(row(halves, 0), row(halves, 1), row(scalars, i))
-            top = max(top, recode(digits[i], halves[0]), recode(digits[n + i], halves[1]))
-            _images(multiples, (n + i) * ODD, i * ODD)
-        else:
-            top = max(top, recode(digits[i], scalars[i]))
-    d, opposite = row(total, 0), stack(18)
-    g1_infinity(d)
+            split(row(halves, 0), row(halves, 1), row(halves, 0))
+            for j in range(ODD):
+                length = _instruct(out, length, IMAGE, first + n * ODD + j, first + j, 0)
+            top = max(top, _recode(digits[n + i], halves[1]))
+        top = max(top, _recode(digits[i], halves[0]))
     for at in range(top - 1, -1, -1):
-        g1_double(d, d)
-        for i in range(m):
-            digit = digits[i, at]
-            if digit > 0:
-                g1_add(d, d, row(multiples, i * ODD + (digit >> 1)))
-            elif digit < 0:
-                g1_copy(opposite, row(multiples, i * ODD + (-digit >> 1)))
-                fp_neg(opposite + _Y, opposite + _Y)
-                g1_add(d, d, opposite)
-    g1_to_affine_many(out, total)
+        length = _instruct(out, length, DOUBLE, 0, 0, 0)
+        for i in range(len(digits)):
+            digit = np.int64(digits[i, at])
+            if digit:
+                number = FIRST + n + i * ODD + (abs(digit) >> 1)
+                length = _instruct(out, length, ADD if digit > 0 else SUBTRACT, 0, 0, number)
+    return length
 
 
 @inner
-def _odd_multiples(out, first, p):
-    """Rows first .. of out = P, 3 P, .. for the affine point at p."""
-    twice = stack(18)
-    g1_from_affine(row(out, first), p)
-    g1_double(twice, row(out, first))
-    for j in range(1, ODD):
-        g1_add(row(out, first + j), row(out, first + j - 1), twice)
+def _instruct(out, i, operation, d, a, b):
+    out[i, 0], out[i, 1], out[i, 2], out[i, 3] = operation, d, a, b
+    return i + 1
 
 
 @inner
-def _images(out, first, origin):
-    """Rows first .. of out = -phi of rows origin .."""
-    beta = stack(6)
-    _BETA(beta)
-    for j in range(ODD):
-        d, a = row(out, first + j), row(out, origin + j)
-        fp_mul(d, a, beta)
-        fp_neg(d + _Y, a + _Y)
-        fp_copy(d + _Z, a + _Z)
-
-
-@inner
-def recode(out, k):
-    """k = sum_j 2^j out_j with digits 0 or odd, below 2^(width - 1) in magnitude, no two within a width.  Out: their number."""
-    carry = 0
-    at = end = 0
-    while at < SCALAR_BITS:
+def _recode(out, k):
+    """k = sum_j 2^j out_j with digits 0 or odd, below 2 ODD in magnitude, no two within a window.  Out: their number."""
+    at = carry = end = 0
+    while at < _SCALAR_BITS:
         if _bit(k, at) == carry:
             at += 1
             continue
-        width = min(_WIDTH, SCALAR_BITS - at)
+        width = min(_WIDTH, _SCALAR_BITS - at)
         digit = carry
         for j in range(width):
             digit += _bit(k, at + j) << j
@@ -148,11 +111,64 @@ def recode(out, k):
         end = at + 1
         at += width
     if carry:
-        out[SCALAR_BITS] = 1
-        end = SCALAR_BITS + 1
+        out[_SCALAR_BITS] = 1
+        end = _SCALAR_BITS + 1
     return end
 
 
 @inner
 def _bit(k, at):
     return np.int64(k[at >> 6] >> (np.uint64(at) & _WORD_MASK) & _ONE)
+
+
+@operation
+def split(b, low, high, k):
+    """k = low + z^2 high, 0 <= low < z^2.  In: the address of four words.  Out: four words each; low may be k."""
+    z2, reciprocal = BLS_X**2, (1 << _RECIPROCAL_BITS) // BLS_X**2
+
+    def memory(address):
+        return b.inttoptr(address, _I256.as_pointer())
+
+    # floor(k floor(2^384 / z^2) / 2^384) is the quotient or one less, as k z^2 < 2^384
+    x = b.load(memory(k), align=8)
+    wide = b.mul(b.zext(x, _WIDE), ir.Constant(_WIDE, reciprocal))
+    q = b.trunc(b.lshr(wide, ir.Constant(_WIDE, _RECIPROCAL_BITS)), _I256)
+    rest = b.sub(x, b.mul(q, ir.Constant(_I256, z2)))
+    short = b.icmp_unsigned(">=", rest, ir.Constant(_I256, z2))
+    b.store(b.select(short, b.sub(rest, ir.Constant(_I256, z2)), rest), memory(low), align=8)
+    b.store(b.add(q, b.zext(short, _I256)), memory(high), align=8)
+
+
+# The portable body -----------------------------------------------------------------------------------------------------------
+
+
+NUMBERED_WORDS = G1_PROJECTIVE_WORDS  # of a point while a program runs
+
+
+@kernel
+def run_chain(out, numbered, points, program):
+    """out (1, 18) projective = the total of a program on points (n, 12) affine, anywhere on the curve.
+
+    In: room for all that the program numbers, (numbers, NUMBERED_WORDS).
+    """
+    opposite, beta = stack(18), stack(6)
+    _BETA(beta)
+    g1_infinity(row(numbered, 0))
+    for i in range(len(points)):
+        g1_from_affine(row(numbered, FIRST + i), row(points, i))
+    for i in range(len(program)):
+        what, d = program[i, 0], row(numbered, program[i, 1])
+        a, b = row(numbered, program[i, 2]), row(numbered, program[i, 3])
+        if what == DOUBLE:
+            g1_double(d, a)
+        elif what == IMAGE:
+            fp_mul(d, a, beta)
+            fp_neg(d + _Y, a + _Y)
+            fp_copy(d + _Z, a + _Z)
+        else:
+            if what == SUBTRACT:
+                g1_copy(opposite, b)
+                fp_neg(opposite + _Y, opposite + _Y)
+                b = opposite
+            g1_add(d, a, b)
+    g1_copy(row(out, 0), row(numbered, 0))

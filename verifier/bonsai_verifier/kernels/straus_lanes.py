@@ -1,4 +1,4 @@
-"""Chains of doublings and additions of one point: the vector bodies of straus.py.  The lanes hold a formula's products.
+"""Chains of doublings and additions of one point: the vector body of straus.py.  The lanes hold a formula's products.
 
 A point is a block (lanes.py): X, Y, Z in lanes 0, 1, 2, zeros in the others.  A sum is two multiplications of blocks, of six products
 each, a doubling two of four.  Complete on the whole curve, as in weierstrass.py (ePrint 2015/1060, algorithms 7 and 9, a = 0, b = 4):
@@ -11,12 +11,10 @@ each, a doubling two of four.  Complete on the whole curve, as in weierstrass.py
 Between the multiplications values are carried, not reduced, since products may reach 2^31 p^2.
 """
 
-import numpy as np
-
-from .cache import inner, kernel
-from .fp import FP_BYTES, FP_WORDS, fp_copy, fp_one, fp_zero
+from .cache import kernel
+from .fp import FP_BYTES, fp_copy, fp_one, fp_zero
 from .fp_lanes import FP_BLOCK, FP_LANES, fp8_enter, fp8_leave
-from .g1 import BETA, G1_PROJECTIVE_WORDS, g1_affine_is_infinity, g1_to_affine_many
+from .g1 import BETA, g1_affine_is_infinity
 from .intrinsics import operation
 from .lanes import (
     LANES,
@@ -34,15 +32,14 @@ from .lanes import (
     weaken,
 )
 from .limbs import WORD_BYTES, row, stack
-from .straus import ODD, SCALAR_BITS, recode, split
+from .straus import DOUBLE, FIRST, IMAGE, SUBTRACT
 
 MOST = 24
 
 _USED = 6  # lanes
 _ZERO = 7  # a lane of zeros
 _OTHER = LANES  # from here on, lanes of the other operand of a shuffle
-_BLOCK_WORDS = FP_BLOCK // WORD_BYTES
-_POINT_ROWS = LANES * FP_WORDS  # words of a block's eight rows
+NUMBERED_WORDS = FP_BLOCK // WORD_BYTES
 
 
 # Writers ---------------------------------------------------------------------------------------------------------------------
@@ -162,80 +159,35 @@ def point_image(b, d, a):
     store(m, f, d, negated(m, x))
 
 
-# Kernels ---------------------------------------------------------------------------------------------------------------------
-
-
-@inner
-def _enter(d, a):
-    """The point at d for the affine point at a, in words."""
-    words = stack(48)
-    for i in range(LANES):
-        fp_zero(words + FP_BYTES * i)
-    if g1_affine_is_infinity(a):
-        fp_one(words + FP_BYTES)
-    else:
-        fp_copy(words, a)
-        fp_copy(words + FP_BYTES, a + FP_BYTES)
-        fp_one(words + 2 * FP_BYTES)
-    fp8_enter(d, words, FP_BYTES)
-
-
-@inner
-def _leave(out, a):
-    """out (1, 12) = the point at a, affine."""
-    words = np.empty((1, _POINT_ROWS), np.uint64)
-    fp8_leave(row(words, 0), FP_BYTES, a)
-    projective = np.empty((1, G1_PROJECTIVE_WORDS), np.uint64)
-    projective[0] = words[0, :G1_PROJECTIVE_WORDS]
-    g1_to_affine_many(out, projective)
+# The chain -------------------------------------------------------------------------------------------------------------------
 
 
 @kernel
-def join(out, planes):
+def run_chain(out, numbered, points, program):
     """As the portable body says."""
-    total, p, one = stack(64), stack(64), np.zeros((1, 2 * FP_WORDS), np.uint64)
-    _enter(total, row(one, 0))
-    one[0, 0] = 0
-    for j in range(len(planes) - 1, -1, -1):
-        point_double(total, total)
-        _enter(p, row(planes, j))
-        point_add(total, total, p)
-    _leave(out, total)
-
-
-@kernel
-def sum_few(out, points, scalars, in_g1):
-    """As the portable body says."""
-    n = len(points)
-    m = 2 * n if in_g1 else n
-    multiples = np.empty((m * ODD, _BLOCK_WORDS), np.uint64)
-    digits = np.zeros((m, SCALAR_BITS + 1), np.int8)
-    halves = np.empty((2, points.shape[1] // 3), np.uint64)
-    infinity = np.zeros((1, 2 * FP_WORDS), np.uint64)
-    total, p = stack(64), stack(64)
-    top = 0
-    for i in range(n):
-        first = i * ODD
-        _enter(row(multiples, first), row(points, i))
-        point_double(p, row(multiples, first))
-        for j in range(1, ODD):
-            point_add(row(multiples, first + j), row(multiples, first + j - 1), p)
-        if in_g1:
-            split(row(halves, 0), row(halves, 1), row(scalars, i))
-            top = max(top, recode(digits[i], halves[0]), recode(digits[n + i], halves[1]))
-            for j in range(ODD):
-                point_image(row(multiples, n * ODD + first + j), row(multiples, first + j))
+    opposite, words = stack(64), stack(48)
+    for i in range(-1, len(points)):  # the total, O, and the points
+        for j in range(LANES):
+            fp_zero(words + FP_BYTES * j)
+        if i < 0 or g1_affine_is_infinity(row(points, i)):
+            fp_one(words + FP_BYTES)
         else:
-            top = max(top, recode(digits[i], scalars[i]))
-    _enter(total, row(infinity, 0))
-    infinity[0, 0] = 0
-    for at in range(top - 1, -1, -1):
-        point_double(total, total)
-        for i in range(m):
-            digit = digits[i, at]
-            if digit > 0:
-                point_add(total, total, row(multiples, i * ODD + (digit >> 1)))
-            elif digit < 0:
-                point_neg(p, row(multiples, i * ODD + (-digit >> 1)))
-                point_add(total, total, p)
-    _leave(out, total)
+            fp_copy(words, row(points, i))
+            fp_copy(words + FP_BYTES, row(points, i) + FP_BYTES)
+            fp_one(words + 2 * FP_BYTES)
+        fp8_enter(row(numbered, FIRST + i if i >= 0 else 0), words, FP_BYTES)
+    for i in range(len(program)):
+        what, d = program[i, 0], row(numbered, program[i, 1])
+        a, b = row(numbered, program[i, 2]), row(numbered, program[i, 3])
+        if what == DOUBLE:
+            point_double(d, a)
+        elif what == IMAGE:
+            point_image(d, a)
+        else:
+            if what == SUBTRACT:
+                point_neg(opposite, b)
+                b = opposite
+            point_add(d, a, b)
+    fp8_leave(words, FP_BYTES, row(numbered, 0))
+    for i in range(3):
+        fp_copy(row(out, 0) + FP_BYTES * i, words + FP_BYTES * i)

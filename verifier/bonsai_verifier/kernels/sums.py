@@ -12,12 +12,11 @@ from llvmlite import ir
 from ..parameters import FP_MODULUS
 from .fp import FP_BYTES, FP_WORDS
 from .intrinsics import I64, operation
-from .limbs import WORD_BITS, WORD_BYTES
+from .limbs import WORD_BITS, WORD_BYTES, join_words, mul_add
 
 MOST_PRODUCTS = 6
 
 _N = FP_WORDS
-_I128 = ir.IntType(2 * WORD_BITS)
 _WHOLE = ir.IntType(WORD_BITS * _N)
 _P = ir.Constant(_WHOLE, FP_MODULUS)
 _P_LIMBS = [I64((FP_MODULUS >> WORD_BITS * i) % 2**WORD_BITS) for i in range(_N)]
@@ -40,17 +39,9 @@ class Sums:
         for j, limb in enumerate(x):
             self._b.store(limb, self._pointer(address, i, j), align=WORD_BYTES)
 
-    def add(self, x: Value, y: Value) -> Value:
-        return self._below_p(self._b.add(self._join(x), self._join(y)))
-
-    def sub(self, x: Value, y: Value) -> Value:
-        x, y = self._join(x), self._join(y)
-        s = self._b.sub(x, y)
-        return self._split(self._b.select(self._b.icmp_unsigned("<", x, y), self._b.add(s, _P), s))
-
     def opposite(self, x: Value) -> Value:
         """p - x, in [0, p]: p for 0."""
-        return self._split(self._b.sub(_P, self._join(x)))
+        return self._split(self._b.sub(_P, join_words(self._b, x)))
 
     def products(self, *pairs: tuple[Value, Value]) -> Value:
         """The sum of x y / 2^384 modulo p.  In: at most MOST_PRODUCTS pairs of values in [0, p].
@@ -65,32 +56,18 @@ class Sums:
             for x, y in pairs:
                 carry = I64(0)
                 for j in range(_N):
-                    t[j], carry = self._mul_add(x[j], y[i], t[j], carry)
+                    t[j], carry = mul_add(b, x[j], y[i], t[j], carry)
                 over = b.add(over, carry)
             k = b.mul(t[0], _MINUS_INVERSE)
-            _, carry = self._mul_add(k, _P_LIMBS[0], t[0])
+            _, carry = mul_add(b, k, _P_LIMBS[0], t[0])
             for j in range(1, _N):
-                t[j - 1], carry = self._mul_add(k, _P_LIMBS[j], t[j], carry)
+                t[j - 1], carry = mul_add(b, k, _P_LIMBS[j], t[j], carry)
             t[_N - 1] = b.add(over, carry)
-        return self._below_p(self._join(t))
-
-    def _mul_add(self, x: ir.Value, y: ir.Value, *addends: ir.Value) -> tuple[ir.Value, ir.Value]:
-        """x y + at most two addends, as (low, high)."""
-        t = self._b.mul(self._b.zext(x, _I128), self._b.zext(y, _I128))
-        for a in addends:
-            t = self._b.add(t, self._b.zext(a, _I128))
-        return self._b.trunc(t, I64), self._b.trunc(self._b.lshr(t, ir.Constant(_I128, WORD_BITS)), I64)
+        return self._below_p(join_words(self._b, t))
 
     def _below_p(self, x: ir.Value) -> Value:
         """x modulo p for x in [0, 2 p)."""
         return self._split(self._b.select(self._b.icmp_unsigned(">=", x, _P), self._b.sub(x, _P), x))
-
-    def _join(self, limbs: Value) -> ir.Value:
-        """One number, so that LLVM sees a single carry chain."""
-        whole = self._b.zext(limbs[0], _WHOLE)
-        for i, limb in enumerate(limbs[1:], start=1):
-            whole = self._b.or_(whole, self._b.shl(self._b.zext(limb, _WHOLE), ir.Constant(_WHOLE, WORD_BITS * i)))
-        return whole
 
     def _split(self, x: ir.Value) -> Value:
         return [self._b.trunc(self._b.lshr(x, ir.Constant(_WHOLE, WORD_BITS * i)), I64) for i in range(_N)]
