@@ -43,6 +43,7 @@ from bonsai_verifier.kernels.lanes import (
     minus,
     multiply,
     plus,
+    product_columns,
     reduced,
     store,
     together,
@@ -119,18 +120,6 @@ def backward_2(m, x, y, w):
 def sum_and_difference(m, x, y):
     """x + y below 8/3 r, and x - y + 2 r in (2/3 r, 10/3 r), both normalised.  In: weak."""
     return [carry(m, plus(m, x, y)), difference(m, FR_LANES, x, y, 2)]
-
-
-def add_product(m, t, x, y):
-    """t + x y, column by column.  In: normalised."""
-    n = len(x)
-    t = list(t)
-    for i in range(n):
-        for j in range(n):
-            t[i + j] = m.lo(t[i + j], x[i], y[j])
-        for j in range(n):
-            t[i + j + 1] = m.hi(t[i + j + 1], x[i], y[j])
-    return t
 
 
 def close_pair(m, first, even, odd):
@@ -227,9 +216,11 @@ def _outputs(p):
         m, n = Machine(b), FR_LANES.n
         even, odd = [m.zero] * (2 * n), [m.zero] * (2 * n)
         for i in range(p // 2):
-            even = add_product(m, even, load(m, FR_LANES, m.offset(sums, FR_BLOCK * i)), _factor(m, constants, 2 * i))
+            even = product_columns(
+                m, load(m, FR_LANES, m.offset(sums, FR_BLOCK * i)), _factor(m, constants, 2 * i), even
+            )
             pair = load(m, FR_LANES, m.offset(differences, FR_BLOCK * i))
-            odd = add_product(m, odd, pair, _factor(m, constants, 2 * i + 1))
+            odd = product_columns(m, pair, _factor(m, constants, 2 * i + 1), odd)
         for at, x in zip((d, e), close_pair(m, load(m, FR_LANES, first), even, odd)):
             store(m, FR_LANES, at, x)
 

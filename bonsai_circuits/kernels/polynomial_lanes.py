@@ -18,6 +18,7 @@ from bonsai_verifier.kernels.lanes import (
     minus,
     plus,
     product,
+    product_columns,
     reduce,
     reduced,
     store,
@@ -30,8 +31,6 @@ from bonsai_verifier.kernels.lanes import (
 from bonsai_verifier.kernels.limbs import row, stack
 from bonsai_verifier.parameters import FR_MODULUS
 
-from .ntt_lanes import add_product
-
 # Writers ---------------------------------------------------------------------------------------------------------------------
 
 
@@ -43,7 +42,7 @@ def quotient_and_rest(m, s, b, a, before, factors):
     f = FR_LANES
     c, d0, d1 = factors
     t = yield from product(m, difference(m, f, s, b, 2), c)
-    q = yield from reduce(m, f, add_product(m, add_product(m, t, a, d0), before, d1))
+    q = yield from reduce(m, f, product_columns(m, before, d1, product_columns(m, a, d0, t)))
     return [*q, *weaken(m, f, minus(m, b, q))]
 
 

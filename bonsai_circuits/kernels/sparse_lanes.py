@@ -21,6 +21,7 @@ from bonsai_verifier.kernels.lanes import (
     limbs_from_words,
     load_rows,
     multiply,
+    product_columns,
     reduce,
     store,
     together,
@@ -30,7 +31,6 @@ from bonsai_verifier.kernels.limbs import row, stack
 from bonsai_verifier.parameters import FR_MODULUS
 
 from . import sparse
-from .ntt_lanes import add_product
 
 _I32 = ir.IntType(32)
 COLUMNS = 2 * FR_LANES.n
@@ -46,7 +46,7 @@ def add_entries(m, columns, coefficients, values, there):
     """
     f = FR_LANES
     c = [m.select(there, limb, m.zero) for limb in limbs_from_words(m, f, coefficients)]
-    return carry(m, add_product(m, columns, c, limbs_from_words(m, f, values)))
+    return carry(m, product_columns(m, c, limbs_from_words(m, f, values), columns))
 
 
 def row_sums(m, columns):

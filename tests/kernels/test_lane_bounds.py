@@ -6,7 +6,7 @@ import pytest
 
 from bonsai_circuits.kernels import ntt_lanes, polynomial_lanes, sparse_lanes
 from bonsai_verifier.kernels.fr_lanes import FR_LANES
-from bonsai_verifier.kernels.lanes import LANES, LIMB_BITS, LIMB_MASK, together
+from bonsai_verifier.kernels.lanes import LANES, LIMB_BITS, LIMB_MASK, product_columns, together
 from tests.verifier.kernels.machines import IntegerMachine, Interval, IntervalMachine
 from tests.verifier.kernels.test_lane_bounds import WEAK, is_weak, limbs_below, normal, number, samples, weak, within
 
@@ -47,7 +47,7 @@ def test_odd_radices_keep_limbs_within_lanes(p: int) -> None:
     assert within(s[:-1], weak(F)[:-1])
     even, odd = [m.zero] * (2 * N), [m.zero] * (2 * N)
     for _ in range(p // 2):
-        even, odd = ntt_lanes.add_product(m, even, s, w), ntt_lanes.add_product(m, odd, d, w)
+        even, odd = product_columns(m, s, w, even), product_columns(m, d, w, odd)
     assert max(t.high for t in [*even, *odd]) < 2**61
     for y in ntt_lanes.close_pair(m, x, even, odd):
         assert within(y, weak(F))
@@ -181,7 +181,7 @@ def test_pairs_of_odd_radices_equal_integers_at_their_largest() -> None:
         c = normal(F, [P - 1] * LANES)
         even, odd = [m.zero] * (2 * N), [m.zero] * (2 * N)
         for _ in range(h):
-            even, odd = ntt_lanes.add_product(m, even, s, c), ntt_lanes.add_product(m, odd, d, c)
+            even, odd = product_columns(m, s, c, even), product_columns(m, d, c, odd)
         scale = h * (P - 1) * pow(RADIX, -1, P)
         e = [a + scale * (a + b) for a, b in zip(xs, ys, strict=True)]
         o = [scale * (a - b) for a, b in zip(xs, ys, strict=True)]

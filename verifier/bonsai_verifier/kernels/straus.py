@@ -129,7 +129,7 @@ def split(b, low, high, k):
     def memory(address):
         return b.inttoptr(address, _I256.as_pointer())
 
-    # floor(k floor(2^384 / z^2) / 2^384) is the quotient or one less, as k z^2 < 2^384
+    # floor(k floor(2^384 / z^2) / 2^384) is the quotient or one less, as k < 2^384
     x = b.load(memory(k), align=8)
     wide = b.mul(b.zext(x, _WIDE), ir.Constant(_WIDE, reciprocal))
     q = b.trunc(b.lshr(wide, ir.Constant(_WIDE, _RECIPROCAL_BITS)), _I256)

@@ -1,4 +1,4 @@
-"""Sums of multiples: the additions by themselves, the three sums of a batch, and single sums, in each body that runs here."""
+"""What the verifier's kernels take, in each body that runs here: points decoded and tested, pairings, additions, sums of multiples."""
 
 import random
 import time
@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from bonsai_verifier.curve import g1_sum, g1_sums, one_words
+from bonsai_verifier.curve import decode_g1_many, encode_g1_many, g1_sum, g1_sums, in_g1_many, one_words
 from bonsai_verifier.field import Words, limbs_from_ints
 from bonsai_verifier.kernels import cpu
 from bonsai_verifier.kernels.msm import adder as adder_of
 from bonsai_verifier.kernels.msm import g1_fixed_base_many
+from bonsai_verifier.pairing import product_is_one
 from bonsai_verifier.parameters import FR_MODULUS
 
 from .measure import report
@@ -21,6 +22,7 @@ BATCHES = (32, 1024, 65536)
 SINGLE = 65536
 FEW = 3  # the points of a single proof's last term
 PAIRS = 4096
+DECODED = 1024
 
 
 def main() -> None:
@@ -34,7 +36,14 @@ def main() -> None:
 def _measure(body: str) -> None:
     rng = random.Random(1)
     points = _points(max(BATCHES) + 2, rng)
-    figures = {"addition_ns": 1e9 * _addition(points) / PAIRS}
+    data, one_2 = encode_g1_many(points[:DECODED]), one_words()[1]
+    pairs = [(p, one_2) for p in points[:3]]
+    figures = {
+        "decode_us": 1e6 * _least(lambda: decode_g1_many(data, subgroup=False)) / DECODED,
+        "membership_us": 1e6 * _least(lambda: in_g1_many(points[:DECODED])) / DECODED,
+        "three_pairings_us": 1e6 * _least(lambda: product_is_one(pairs)),
+        "addition_ns": 1e9 * _addition(points) / PAIRS,
+    }
     for n in BATCHES:
         rho, x = _scalars(n, 2**128, rng), _scalars(n + 2, FR_MODULUS, rng)
         t, u = points[:n], points[::-1][: n + 2]
@@ -53,7 +62,7 @@ def _measure(body: str) -> None:
     )
     few = _scalars(FEW, FR_MODULUS, rng)
     figures[f"sum_{FEW}_us"] = 1e6 * _least(lambda: g1_sum(points[:FEW], few, in_g1=True))
-    report(f"sums-{body}", figures, {"least_of": "thread seconds of repeated calls"})
+    report(f"kernels-{body}", figures, {"least_of": "thread seconds of repeated calls"})
 
 
 def _points(n: int, rng: random.Random) -> Words:
@@ -79,7 +88,7 @@ def _addition(points: Words) -> float:
     return _least(lambda: adder.add_pairs(pool, pairs, infinite, PAIRS, scratch))
 
 
-def _least(call: Callable[[], object], seconds: float = 3.0) -> float:
+def _least(call: Callable[[], object], seconds: float = 2.0) -> float:
     """The least of this thread's seconds over calls until `seconds` have passed: near the truth on a machine that others use."""
     call()
     least, end = float("inf"), time.monotonic() + seconds
