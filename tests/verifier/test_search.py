@@ -1,5 +1,6 @@
 """The search for bad proofs: what it costs, what it may cost, and points outside the subgroup found by bit planes."""
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -170,18 +171,26 @@ def test_a_low_order_component_in_a_batch_is_named(counted: Counted) -> None:
     assert counted.membership[0] == 32
 
 
-def test_of_several_faults_the_first_is_named_and_in_large_batches_the_subgroup_last() -> None:
-    proofs, inputs = tiled(batch.PLANES_FROM)
-    add_torsion(proofs[3], 0)
-    proofs[3, 96:] = 255
-    add_torsion(proofs[4], 48)
-    inputs[4, 0] = 255
-    outside = [(3, f"proof.T: {OUTSIDE}"), (4, f"proof.U: {OUTSIDE}")]
-    assert [(b.index, b.reason) for b in bv.verify_batch(key(), proofs[:-1], inputs[:-1]).bad] == outside
-    assert [(b.index, b.reason.partition(":")[0]) for b in bv.verify_batch(key(), proofs, inputs).bad] == [
-        (3, "proof.v"),
-        (4, "public[0]"),
-    ]
+@pytest.mark.parametrize("n", [5, batch.PLANES_FROM - 1, batch.PLANES_FROM])
+def test_of_several_faults_the_first_is_named_and_the_subgroup_last(n: int) -> None:
+    proofs, inputs = tiled(n)
+    for at in (0, 48):
+        add_torsion(proofs[0], at)
+        add_torsion(proofs[1], at)
+    add_torsion(proofs[2], 0)
+    add_torsion(proofs[3], 48)
+    proofs[1, 96:] = inputs[1, 0] = inputs[2, 1] = 255
+    proofs[3, 0] = 0
+    fields = ["proof.T", "proof.v", "public[1]", "proof.T"]
+    for data in (inputs, [[int.from_bytes(x.tobytes(), "little") for x in row] for row in inputs]):
+        bad = bv.verify_batch(key(), proofs, data).bad
+        assert [(b.index, b.reason.partition(":")[0]) for b in bad] == list(enumerate(fields))
+        assert [OUTSIDE in b.reason for b in bad] == [True, False, False, False]
+    for i, field in enumerate(fields):
+        with pytest.raises((bv.WireError, bv.InputError), match=rf"^{re.escape(field)}: "):
+            bv.verify(key(), inputs[i], proofs[i].tobytes())
+    with pytest.raises(bv.WireError, match=r"^proof\.v: "):
+        bv.decode_proof(proofs[1].tobytes())
 
 
 @pytest.mark.usefixtures("planes_from_8")
