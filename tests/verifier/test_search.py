@@ -1,5 +1,6 @@
 """The search for bad proofs: what it costs, what it may cost, and points outside the subgroup found by bit planes."""
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -130,6 +131,48 @@ def test_a_limited_search_still_names_some_where_all_are_bad() -> None:
     verdict = bv.verify_batch(key(), proofs, inputs, search_limit=1)
     assert len(verdict.bad) >= 2
     assert len(verdict.bad) + len(verdict.undecided) == 8192
+
+
+ALL_FAIL = {
+    "false": (False, search.Membership.SHOWN),
+    "outside": (True, search.Membership.REFUTED),
+    "both": (False, search.Membership.REFUTED),
+}
+
+
+@pytest.mark.parametrize(
+    ("limit", "kind", "sizes"),
+    [
+        (1, "false", [4000, 5000, 8191, 20_000, 65_536]),
+        (5, "false", [2, 3, 17, 33, 51, 128, 500, 1000]),
+        (5, "outside", [128, 255, 256, 513, 2000, 65_536]),
+        (5, "both", [128, 255, 256, 513, 2000, 65_536]),
+    ],
+)
+def test_a_limit_that_pays_a_way_down_decides_something_whatever_is_sent(
+    monkeypatch: pytest.MonkeyPatch, limit: int, kind: str, sizes: list[int]
+) -> None:
+    """As docs/verifier.md says, by the costs alone: every part that can fail does."""
+    holds, membership = ALL_FAIL[kind]
+    monkeypatch.setattr(Part, "holds", holds)
+    value = np.zeros(72, np.uint64)
+
+    def open_part(part: Part) -> Any:
+        if part.membership is not search.Membership.SHOWN and len(part.rows) < batch.PLANES_FROM:
+            return [(int(row), OUTSIDE) for row in part.rows], []
+        if part.membership is search.Membership.OPEN:
+            return [], [Part(0, part.rows, value, search.Membership.REFUTED)]
+        if len(part.rows) == 1:
+            return [(int(part.rows[0]), DOES_NOT_HOLD)], []
+        left, right = np.split(part.rows, [len(part.rows) // 2])
+        of_right = search.Membership.OPEN if membership is search.Membership.REFUTED else membership
+        return [], [Part(0, left, value, membership), Part(0, right, value, of_right)]
+
+    monkeypatch.setattr(search, "_open_all", lambda groups, parts, run: [open_part(part) for part in parts])
+    for n in sizes:
+        found = search.search([], [Part(0, np.arange(n), value, membership)], limit * batch_cost(n), os.urandom)
+        assert found.bad, n
+        assert len(found.bad) + sum(len(rows) for _, rows in found.undecided) == n
 
 
 def test_nobody_knows_where_a_limited_search_looks() -> None:

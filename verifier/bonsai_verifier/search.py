@@ -88,8 +88,14 @@ class Part:
     @property
     def cost_of_way_down(self) -> float:
         """About that of following one of its proofs until it is decided."""
-        n = len(self.rows)
-        return 2 * self.cost + _PAIRING_COST * max(0, n.bit_length() - 2)
+        n, cost = len(self.rows), 0.0
+        if not self.holds:
+            cost += _PAIRING_COST * (n - 1).bit_length() + _SUMS_SHARE * n
+        if self.membership is not Membership.SHOWN:
+            levels = (n // PLANES_FROM).bit_length()  # each tests a left half, and a right half that is still open
+            cost += 2 * (_PLANES_COST * levels + _PLANES_SHARE * n) if levels else 0
+            cost += _DIRECT_COST * min(n, PLANES_FROM)
+        return cost
 
 
 @dataclass(slots=True)
