@@ -162,6 +162,33 @@ def test_an_interrupt_has_its_exit_code(files: tuple[str, str], monkeypatch: pyt
     assert command.main([*files, "--allow-development"]) == command.INTERRUPTED
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("redirected", [">/dev/full", ">&-", "--json >/dev/full", "--context 11 --json >/dev/full"])
+def test_what_cannot_be_said_is_an_error(files: tuple[str, str], redirected: str) -> None:
+    """Exit code 1 would say that a proof is bad."""
+    line = f'"$0" -m bonsai_verifier "$@" --allow-development {redirected}'
+    run = subprocess.run(["sh", "-c", line, sys.executable, *files], capture_output=True, text=True, check=False)
+    assert run.returncode == command.MALFORMED
+    assert run.stderr.startswith("error: stdout: ")
+    assert run.stderr.count("\n") == 1
+    run = subprocess.run(["sh", "-c", line + " 2>&-", sys.executable, *files], check=False)
+    assert run.returncode == command.MALFORMED
+
+
+def test_a_name_that_stdout_has_no_characters_for_is_an_error(files: tuple[str, str]) -> None:
+    bad = Path(files[1]).with_name("b\u00e4d")
+    bad.write_bytes(flipped(Path(files[1]).read_bytes(), 0))
+    run = subprocess.run(
+        [sys.executable, "-m", "bonsai_verifier", files[0], str(bad), "--allow-development"],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONIOENCODING": "ascii:strict"},
+        check=False,
+    )
+    assert run.returncode == command.MALFORMED
+    assert run.stderr.startswith("error: stdout: ")
+
+
 def test_the_verifier_is_installed_alone(files: tuple[str, str], tmp_path: Path) -> None:
     """In a fresh environment that has numpy and numba, and nothing of the toolkit, the wheel of verifier/ verifies."""
     root = Path(__file__).parents[2]

@@ -1,5 +1,7 @@
 """The search for bad proofs: what it costs, what it may cost, and points outside the subgroup found by bit planes."""
 
+import os
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -131,6 +133,48 @@ def test_a_limited_search_still_names_some_where_all_are_bad() -> None:
     assert len(verdict.bad) + len(verdict.undecided) == 8192
 
 
+ALL_FAIL = {
+    "false": (False, search.Membership.SHOWN),
+    "outside": (True, search.Membership.REFUTED),
+    "both": (False, search.Membership.REFUTED),
+}
+
+
+@pytest.mark.parametrize(
+    ("limit", "kind", "sizes"),
+    [
+        (1, "false", [4000, 5000, 8191, 20_000, 65_536]),
+        (5, "false", [2, 3, 17, 33, 51, 128, 500, 1000]),
+        (5, "outside", [128, 255, 256, 513, 2000, 65_536]),
+        (5, "both", [128, 255, 256, 513, 2000, 65_536]),
+    ],
+)
+def test_a_limit_that_pays_a_way_down_decides_something_whatever_is_sent(
+    monkeypatch: pytest.MonkeyPatch, limit: int, kind: str, sizes: list[int]
+) -> None:
+    """As docs/verifier.md says, by the costs alone: every part that can fail does."""
+    holds, membership = ALL_FAIL[kind]
+    monkeypatch.setattr(Part, "holds", holds)
+    value = np.zeros(72, np.uint64)
+
+    def open_part(part: Part) -> Any:
+        if part.membership is not search.Membership.SHOWN and len(part.rows) < batch.PLANES_FROM:
+            return [(int(row), OUTSIDE) for row in part.rows], []
+        if part.membership is search.Membership.OPEN:
+            return [], [Part(0, part.rows, value, search.Membership.REFUTED)]
+        if len(part.rows) == 1:
+            return [(int(part.rows[0]), DOES_NOT_HOLD)], []
+        left, right = np.split(part.rows, [len(part.rows) // 2])
+        of_right = search.Membership.OPEN if membership is search.Membership.REFUTED else membership
+        return [], [Part(0, left, value, membership), Part(0, right, value, of_right)]
+
+    monkeypatch.setattr(search, "_open_all", lambda groups, parts, run: [open_part(part) for part in parts])
+    for n in sizes:
+        found = search.search([], [Part(0, np.arange(n), value, membership)], limit * batch_cost(n), os.urandom)
+        assert found.bad, n
+        assert len(found.bad) + sum(len(rows) for _, rows in found.undecided) == n
+
+
 def test_nobody_knows_where_a_limited_search_looks() -> None:
     """A flood in the first half leaves the one bad proof in the other half as findable as its size says, and the order differs by run."""
     n = 1024
@@ -170,18 +214,26 @@ def test_a_low_order_component_in_a_batch_is_named(counted: Counted) -> None:
     assert counted.membership[0] == 32
 
 
-def test_of_several_faults_the_first_is_named_and_in_large_batches_the_subgroup_last() -> None:
-    proofs, inputs = tiled(batch.PLANES_FROM)
-    add_torsion(proofs[3], 0)
-    proofs[3, 96:] = 255
-    add_torsion(proofs[4], 48)
-    inputs[4, 0] = 255
-    outside = [(3, f"proof.T: {OUTSIDE}"), (4, f"proof.U: {OUTSIDE}")]
-    assert [(b.index, b.reason) for b in bv.verify_batch(key(), proofs[:-1], inputs[:-1]).bad] == outside
-    assert [(b.index, b.reason.partition(":")[0]) for b in bv.verify_batch(key(), proofs, inputs).bad] == [
-        (3, "proof.v"),
-        (4, "public[0]"),
-    ]
+@pytest.mark.parametrize("n", [5, batch.PLANES_FROM - 1, batch.PLANES_FROM])
+def test_of_several_faults_the_first_is_named_and_the_subgroup_last(n: int) -> None:
+    proofs, inputs = tiled(n)
+    for at in (0, 48):
+        add_torsion(proofs[0], at)
+        add_torsion(proofs[1], at)
+    add_torsion(proofs[2], 0)
+    add_torsion(proofs[3], 48)
+    proofs[1, 96:] = inputs[1, 0] = inputs[2, 1] = 255
+    proofs[3, 0] = 0
+    fields = ["proof.T", "proof.v", "public[1]", "proof.T"]
+    for data in (inputs, [[int.from_bytes(x.tobytes(), "little") for x in row] for row in inputs]):
+        bad = bv.verify_batch(key(), proofs, data).bad
+        assert [(b.index, b.reason.partition(":")[0]) for b in bad] == list(enumerate(fields))
+        assert [OUTSIDE in b.reason for b in bad] == [True, False, False, False]
+    for i, field in enumerate(fields):
+        with pytest.raises((bv.WireError, bv.InputError), match=rf"^{re.escape(field)}: "):
+            bv.verify(key(), inputs[i], proofs[i].tobytes())
+    with pytest.raises(bv.WireError, match=r"^proof\.v: "):
+        bv.decode_proof(proofs[1].tobytes())
 
 
 @pytest.mark.usefixtures("planes_from_8")

@@ -192,7 +192,27 @@ def replace_in_place(path: Path) -> None:
     path.write_bytes(records(50))
 
 
-@pytest.mark.parametrize("happens", [cut_in_half, grow, change, replace_in_place])
+def change_and_set_back_the_time(path: Path) -> None:
+    before = path.stat()
+    while path.stat().st_ctime_ns == before.st_ctime_ns:  # its clock is coarse
+        change(path)
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def exchange(path: Path) -> None:
+    other = path.with_name("other")
+    other.write_bytes(records(50))
+    other.replace(path)
+
+
+def remove(path: Path) -> None:
+    path.unlink()
+
+
+CHANGES = [cut_in_half, grow, change, replace_in_place, change_and_set_back_the_time, exchange, remove]
+
+
+@pytest.mark.parametrize("happens", CHANGES)
 @pytest.mark.parametrize("after", [1, 3, 5])
 def test_a_file_that_changes_while_it_is_read_has_no_verdict(
     record_file: Path, happens: Callable[[Path], None], after: int
@@ -207,17 +227,46 @@ def test_a_file_that_changes_while_it_is_read_has_no_verdict(
         bv.verify_stream(key(), chunks())
 
 
-def test_a_file_that_is_exchanged_is_read_on_as_it_was(record_file: Path) -> None:
-    """Another file of that name is another file."""
+def test_a_name_that_leads_to_another_file_has_no_verdict(record_file: Path) -> None:
+    """Though no time of the file that is read changes."""
+    other, link = record_file.with_name("other"), record_file.with_name("link")
+    other.write_bytes(records(50))
+    link.symlink_to(record_file)
 
     def chunks() -> Iterator[Any]:
-        for chunk in bv.read_records(record_file, 2, rows=10):
+        for chunk in bv.read_records(link, 2, rows=10):
             yield chunk
-            other = record_file.with_name("other")
-            other.write_bytes(bytes(RECORD))
-            other.replace(record_file)
+            link.unlink(missing_ok=True)
+            link.symlink_to(other)
 
-    assert bv.verify_stream(key(), chunks()) == bv.Verdict(True, (), 50)
+    with pytest.raises(bv.WireError, match="changed while it was read"):
+        bv.verify_stream(key(), chunks())
+    assert bv.verify_stream(key(), bv.read_records(link, 2)) == bv.Verdict(True, (), 50)
+
+
+def test_a_file_without_a_size_is_read_until_it_ends() -> None:
+    path = Path("/proc/self/cmdline")
+    if not path.exists():
+        pytest.skip("this system has no /proc")
+    assert path.stat().st_size == 0
+    parts = list(stream._read_rows(path, 1, 5))
+    assert len(parts) > 1
+    assert np.concatenate(parts).tobytes() == path.read_bytes()
+    with pytest.raises(bv.WireError, match="ends within a record"):
+        list(stream._read_rows(path, len(path.read_bytes()) - 1, 5))
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 2.0, "1", None, True])
+def test_rows_and_public_inputs_are_counts(record_file: Path, wrong: Any) -> None:
+    for chunks in (
+        bv.read_records(record_file, 2, rows=wrong),
+        bv.read_payloads(record_file, np.zeros((50, 32), np.uint8), 1, "op", rows=wrong),
+    ):
+        with pytest.raises(bv.InputError, match=r"^rows: "):
+            list(chunks)
+    if wrong != 0:
+        with pytest.raises(bv.InputError, match=r"^n_public: "):
+            list(bv.read_records(record_file, wrong))
 
 
 def test_records_from_a_pipe(tmp_path: Path) -> None:

@@ -1,11 +1,12 @@
 """python -m bonsai_verifier KEY FILE...: verifies all proofs of the files, of any size, in bounded memory.
 
 A file is records back to back, each the public inputs of a proof, 32 bytes each, and the proof, 128 bytes.
-Exit code: 0 all valid, 1 a bad proof, 2 malformed input or usage, 130 interrupted.
+Exit code: 0 all valid, 1 a bad proof, 2 malformed input or usage, or an output that cannot be written, 130 interrupted.
 """
 
 import argparse
 import bisect
+import contextlib
 import json
 import sys
 import time
@@ -28,15 +29,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The exit code; one line for each bad proof as it is found, and one for all, on stdout; with --json one object instead."""
     args = _parser().parse_args(arguments)
     try:
+        code = _answered(args)
+        _put("", flush=True)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except _NoOutputError as error:
+        _complain(str(error))
+        return MALFORMED
+    return code
+
+
+def _answered(args: argparse.Namespace) -> int:
+    try:
         report = _verified(args)
     except (BonsaiError, OSError) as error:
         if args.json:
             about = {"type": type(error).__name__, "field": getattr(error, "field", ""), "message": str(error)}
             _put_json({"ok": False, "error": about})
-        sys.stderr.write(f"error: {error}\n")
+        _complain(str(error))
         return MALFORMED
-    except KeyboardInterrupt:
-        return INTERRUPTED
     report.end()
     return BAD if report.n_bad or report.n_undecided else VALID
 
@@ -107,7 +118,7 @@ class _Report:
         self._first: list[int] = []  # index of a file's first record
         self._bad: list[dict[str, object]] = []
         self._undecided: list[dict[str, object]] = []
-        self._progress = sys.stderr.isatty()
+        self._progress = sys.stderr is not None and sys.stderr.isatty()
         self._shown = time.monotonic()
 
     def begin(self, path: Path) -> None:
@@ -151,11 +162,36 @@ class _Report:
         if self._progress:
             sys.stderr.write("\r\x1b[K")  # the line of progress
             sys.stderr.flush()
-        sys.stdout.write(line + "\n")
+        _put(line + "\n")
+
+
+# Output ----------------------------------------------------------------------------------------------------------------------
+
+
+class _NoOutputError(Exception):
+    """What was found cannot be said."""
+
+
+def _put(text: str, *, flush: bool = False) -> None:
+    try:
+        if sys.stdout is None:
+            raise OSError("it is closed")
+        sys.stdout.write(text)
+        if flush:
+            sys.stdout.flush()
+    except (OSError, ValueError) as error:  # ValueError: closed, or a file's name that has no characters
+        sys.stdout = None  # the interpreter flushes it at exit, and would fail again
+        raise _NoOutputError(f"stdout: {error}; nothing is said of the proofs") from None
 
 
 def _put_json(value: dict[str, object]) -> None:
-    sys.stdout.write(json.dumps(value, indent=2) + "\n")
+    _put(json.dumps(value, indent=2) + "\n")
+
+
+def _complain(message: str) -> None:
+    with contextlib.suppress(OSError, ValueError):  # then the exit code says it alone
+        if sys.stderr is not None:
+            sys.stderr.write(f"error: {message}\n")
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ from .wire import (
     encode_public_inputs,
     exactly,
     proof_fault,
+    subgroup_faults,
     which_canonical,
 )
 
@@ -264,7 +265,7 @@ class _Read:
     def error(self, i: int) -> BonsaiError | None:
         """What is malformed in row i: of several faults the first in the proof, else the first in the public inputs.
 
-        Where points are not tested one by one, the subgroup comes later: only rows without a fault are searched for it.
+        The subgroup comes after both, in batches of every size: only rows without another fault are tested for it.
         """
         if i in self.wrong_lengths:
             return self.wrong_lengths[i]
@@ -292,12 +293,14 @@ def _read(
     common = np.array(context_rows) if context_rows.ndim == 1 else None
     subgroup_seen = n < PLANES_FROM
     claims, faults, wrong_input = equation.Claims.room(n), np.empty(n, np.uint8), np.empty(n, np.int64)
+    fine, in_domain = np.ones(n, np.bool_), np.empty(n, np.bool_)
+    fine[[*no_inputs, *wrong_lengths]] = False
 
     def read(at: slice) -> None:
         """Copies, so from here on nobody else's bytes."""
         inputs, data = np.array(input_rows[at], order="C"), np.array(proof_rows[at], order="C")
         context_of = common if common is not None else np.array(context_rows[at], order="C")
-        decoded = decode_proofs(data, subgroup=subgroup_seen)
+        decoded = decode_proofs(data, subgroup=False)
         canonical = which_canonical(inputs)
         faults[at] = decoded.fault
         wrong_input[at] = -1
@@ -306,13 +309,17 @@ def _read(
             inputs[~canonical] = 0  # what is malformed goes on as zeros, and is left out in the end
         if decoded.fault.any():
             decoded.v[decoded.fault != 0] = 0
-        claims[at] = equation.claims(vk, context_of, inputs, decoded.t_bytes, decoded.T, decoded.U, decoded.v)
+        part = equation.claims(vk, context_of, inputs, decoded.t_bytes, decoded.T, decoded.U, decoded.v)
+        fine[at] &= (faults[at] == 0) & (wrong_input[at] < 0)
+        in_domain[at] = part.in_domain & fine[at]
+        fine[at] &= ~in_domain[at]
+        if subgroup_seen:
+            whole = fine[at]
+            faults[at][whole] = subgroup_faults(part.T[whole], part.U[whole])
+            whole &= faults[at] == 0
+        claims[at] = part
 
     list(run(read, run.shares(n, BLOCK)))
-    fine = (faults == 0) & (wrong_input < 0)
-    fine[[*no_inputs, *wrong_lengths]] = False
-    in_domain = claims.in_domain & fine
-    fine &= ~in_domain
     index = np.flatnonzero(fine)
     return _Read(
         vk,

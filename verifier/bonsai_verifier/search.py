@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import equation
-from .curve import PLANES_FROM, in_g1_many
+from .curve import PLANES_FROM
 from .field import Words
 from .pairing import gt_inverse, gt_is_one, gt_mul
 from .threads import Run
-from .wire import FAULT_T_NOT_IN_SUBGROUP, FAULT_U_NOT_IN_SUBGROUP, VerifyingKey, proof_fault
+from .wire import VerifyingKey, proof_fault, subgroup_faults
 
 _Opened: TypeAlias = tuple[list[tuple[int, str]], list["Part"]]  # bad rows and why, failing parts of the rest
 
@@ -88,8 +88,14 @@ class Part:
     @property
     def cost_of_way_down(self) -> float:
         """About that of following one of its proofs until it is decided."""
-        n = len(self.rows)
-        return 2 * self.cost + _PAIRING_COST * max(0, n.bit_length() - 2)
+        n, cost = len(self.rows), 0.0
+        if not self.holds:
+            cost += _PAIRING_COST * (n - 1).bit_length() + _SUMS_SHARE * n
+        if self.membership is not Membership.SHOWN:
+            levels = (n // PLANES_FROM).bit_length()  # each tests a left half, and a right half that is still open
+            cost += 2 * (_PLANES_COST * levels + _PLANES_SHARE * n) if levels else 0
+            cost += _DIRECT_COST * min(n, PLANES_FROM)
+        return cost
 
 
 @dataclass(slots=True)
@@ -224,7 +230,6 @@ def _value(group: Group, rows: NDArray[np.intp], run: Run) -> Words:
 
 def _outside(group: Group, rows: NDArray[np.intp]) -> tuple[list[tuple[int, str]], NDArray[np.bool_]]:
     """The proofs with a point outside the subgroup, and which rows have none."""
-    t_fine, u_fine = in_g1_many(group.claims.T[rows]), in_g1_many(group.claims.U[rows])
-    faults = np.where(t_fine, FAULT_U_NOT_IN_SUBGROUP, FAULT_T_NOT_IN_SUBGROUP)
-    fine: NDArray[np.bool_] = t_fine & u_fine
+    faults = subgroup_faults(group.claims.T[rows], group.claims.U[rows])
+    fine: NDArray[np.bool_] = faults == 0
     return [(int(rows[i]), str(proof_fault(int(faults[i])))) for i in np.flatnonzero(~fine)], fine

@@ -4,7 +4,7 @@
     verify_stream(vk, read_payloads("payloads", com, fee, "op"))      payloads of 256 bytes, beside them what the ledger knows
 
 Files are read, not mapped: a mapped file that somebody cuts kills the process.  A chunk's bytes are copied before its weights are drawn,
-and a file that is shorter, longer or newer at the end than it was at the start is an error.
+and a file that is shorter, longer, newer or another at the end than it was at the start is an error.
 """
 
 import os
@@ -20,6 +20,7 @@ from .batch import NO_CONTEXT, BadProof, Contexts, InputsOfProofs, Proofs, Verdi
 from .errors import InputError, WireError
 from .field import Octets
 from .parameters import PAYLOAD_BYTES, PROOF_BYTES, SCALAR_BYTES
+from .threads import is_count
 from .wire import Bytes, Fees, VerifyingKey, payload_public_inputs
 
 # (proofs, public inputs) as verify_batch takes them, or with contexts as third
@@ -116,7 +117,10 @@ def read_records(path: str | os.PathLike[str], n_public: int, *, rows: int = CHU
     """The records of a file, each the public inputs of a proof, 32 bytes each, and the proof.  Also from a pipe.
 
     Raises WireError: no whole number of records, or a file that changes while it is read.  OSError: it cannot be read.
+    InputError: no number of public inputs or rows.
     """
+    if not is_count(n_public):
+        raise InputError("n_public", f"expected the key's number of public inputs, vk.n_public, got {n_public!r}")
     inputs_size = SCALAR_BYTES * n_public
     for data in _read_rows(Path(path), inputs_size + PROOF_BYTES, rows):
         yield data[:, inputs_size:], data[:, :inputs_size].reshape(len(data), n_public, SCALAR_BYTES)
@@ -145,12 +149,15 @@ def read_payloads(
 
 def _read_rows(path: Path, size: int, rows: int) -> Iterator[Octets]:
     """A file in arrays (m, size) of its own, m <= rows."""
+    if not is_count(rows) or not rows:
+        raise InputError("rows", f"expected a number of rows from 1 on, got {rows!r}")
+    path = path.absolute()  # in the folder of now
     with path.open("rb", buffering=0) as file:
         before = os.fstat(file.fileno())
         is_regular = stat.S_ISREG(before.st_mode)
         if is_regular and before.st_size % size:
             raise WireError(str(path), f"{before.st_size} bytes, no multiple of {size}")
-        left = before.st_size if is_regular else None
+        left = before.st_size if is_regular and before.st_size else None  # files of /proc have size 0 and a content
         while left is None or left:
             wanted = rows * size if left is None else min(rows * size, left)
             data = _read_up_to(file, wanted)
@@ -161,9 +168,21 @@ def _read_rows(path: Path, size: int, rows: int) -> Iterator[Octets]:
             if not len(data):
                 break
             yield data.reshape(-1, size)
-        after = os.fstat(file.fileno())
-        if is_regular and (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+        if is_regular and not _is_as_it_was(path, file, before):
             raise WireError(str(path), "it changed while it was read: nothing is said about it; read a copy")
+
+
+def _is_as_it_was(path: Path, file: FileIO, before: os.stat_result) -> bool:
+    """The open file has its content and times yet, those that `utime` cannot set too, and the path its name.
+
+    Not seen: stores through a mapping that began before, for which the system notes no time.
+    """
+    after = os.fstat(file.fileno())
+    fields = ("st_size", "st_mtime_ns", "st_ctime_ns")
+    try:
+        return all(getattr(after, x) == getattr(before, x) for x in fields) and os.path.samestat(path.stat(), before)
+    except FileNotFoundError:
+        return False
 
 
 def _read_up_to(file: FileIO, size: int) -> Octets:

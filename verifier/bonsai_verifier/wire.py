@@ -27,6 +27,7 @@ from .curve import (
     decode_g2_many,
     encode_g1_many,
     encode_g2_many,
+    in_g1_many,
 )
 from .errors import CircuitMismatch, InputError, KeyRefused, WireError
 from .field import Octets, Words, fr_is_canonical
@@ -147,10 +148,8 @@ class DecodedProofs:
     fault: Octets  # (n,), what proof_fault puts into words
 
 
-# Faults of a proof: 0, or the status of T; of U, if T is fine; of v, if both points are
+# Faults of a proof: 0, or the status of T; of U, if T is fine; of v, if both points are; the subgroup comes after all others
 _FAULT_IN_U, _FAULT_IN_V = 16, 32
-FAULT_T_NOT_IN_SUBGROUP = POINT_NOT_IN_SUBGROUP
-FAULT_U_NOT_IN_SUBGROUP = POINT_NOT_IN_SUBGROUP | _FAULT_IN_U
 
 
 def proof_fault(fault: int) -> WireError:
@@ -183,12 +182,22 @@ def decode_proofs(data: Octets, *, subgroup: bool = True) -> DecodedProofs:
     """
     n = len(data)
     t_bytes, u_bytes = data[:, :G1_BYTES], data[:, G1_BYTES : 2 * G1_BYTES]
-    points, status = decode_g1_many(np.concatenate([t_bytes, u_bytes]), subgroup=subgroup)
+    points, status = decode_g1_many(np.concatenate([t_bytes, u_bytes]), subgroup=False)
     v = scalar_words(data[:, 2 * G1_BYTES :])
     fault = np.where(fr_is_canonical(v), np.uint8(0), np.uint8(_FAULT_IN_V))
     fault = np.where(status[n:] != POINT_OK, status[n:] | np.uint8(_FAULT_IN_U), fault)
     fault = np.where(status[:n] != POINT_OK, status[:n], fault)
+    if subgroup:
+        whole = fault == 0
+        fault[whole] = subgroup_faults(points[:n][whole], points[n:][whole])
     return DecodedProofs(np.ascontiguousarray(t_bytes), points[:n], points[n:], v, fault)
+
+
+def subgroup_faults(T: Words, U: Words) -> Octets:
+    """The faults of n proofs that have no other: 0, or that of a point outside the subgroup.  In: (n, 12) points on the curve."""
+    t_member, u_member = in_g1_many(np.concatenate([T, U])).reshape(2, -1)
+    fault = np.where(u_member, np.uint8(0), np.uint8(POINT_NOT_IN_SUBGROUP | _FAULT_IN_U))
+    return np.where(t_member, fault, np.uint8(POINT_NOT_IN_SUBGROUP))
 
 
 # Payloads --------------------------------------------------------------------------------------------------------------------

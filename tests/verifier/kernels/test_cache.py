@@ -80,7 +80,7 @@ def test_second_process_compiles_nothing(toy):
     assert (results, misses) == (GOOD, 0)
     assert hits > 0
     assert folders(toy) == made
-    assert not list(toy.rglob("*.nbi"))
+    assert not list(toy.rglob("*.nb?"))
 
 
 def test_a_changed_constant_in_another_file_compiles_again(toy):
@@ -99,15 +99,42 @@ def test_an_unrelated_change_compiles_nothing(toy):
     assert run(toy)[2] == 0
 
 
+def entries(toy):
+    return sorted((toy.parents[1] / "cache").rglob("*.nbc"))
+
+
+def flipped(data, at):
+    i = int(at * len(data))
+    return data[:i] + bytes([data[i] ^ 4]) + data[i + 1 :]
+
+
 def test_a_damaged_file_is_compiled_again(toy):
     run(toy)
-    for pattern in ("*.nbi", "*.nbc"):
-        for path in (toy.parents[1] / "cache").rglob(pattern):
-            path.write_bytes(path.read_bytes()[:20])
-        results, _, misses = run(toy)
-        assert results == GOOD
-        assert misses > 0
-        assert run(toy)[::2] == (GOOD, 0)
+    n = len(entries(toy))
+    flips = [lambda data, at=at: flipped(data, at) for at in (0, 0.3, 0.7, 0.999)]  # machine code is in the middle
+    for change in (lambda data: data[:20], lambda data: data + b"\0", *flips):
+        for path in entries(toy):
+            path.write_bytes(change(path.read_bytes()))
+        assert run(toy) == (GOOD, 0, n)
+    assert run(toy)[::2] == (GOOD, 0)
+    assert len(entries(toy)) == n
+
+
+def test_exchanged_files_are_compiled_again(toy):
+    """Whole files, but of another function, or of other sources."""
+    run(toy)
+    paths = entries(toy)
+    contents = [path.read_bytes() for path in paths]
+    assert len(set(contents)) == len(paths) > 2
+    for path, other in zip(paths, contents[1:] + contents[:1]):
+        path.write_bytes(other)
+    assert run(toy) == (GOOD, 0, len(paths))
+    (toy / "outside.py").write_text("FACTOR = 5\n")
+    run(toy)
+    for path in set(entries(toy)) - set(paths):
+        (old,) = (p for p in paths if p.name.startswith(path.name.partition("-")[0]))
+        path.write_bytes(old.read_bytes())
+    assert run(toy) == ([2 * (1 + 5 + 25), 50], 1, 3)
 
 
 def test_a_folder_that_cannot_be_made_means_no_cache(toy, tmp_path):
@@ -115,7 +142,7 @@ def test_a_folder_that_cannot_be_made_means_no_cache(toy, tmp_path):
     results, hits, misses = run(toy, tmp_path / "file" / "below")
     assert (results, hits) == (GOOD, 0)
     assert misses > 0
-    assert not list(toy.rglob("*.nbi"))
+    assert not list(toy.rglob("*.nb?"))
 
 
 def test_a_folder_that_everybody_may_write_is_not_trusted(toy):

@@ -5,8 +5,9 @@ code behind.  Here the folder of a module's functions carries a digest over the 
 one, that it imports, directly or not, and over the versions of Python, numba and llvmlite.  A change of any of them is another folder.
 
 Root of the folders: $BONSAI_CACHE_DIR, else $XDG_CACHE_HOME/bonsai, else ~/.cache/bonsai.  What lies there is machine code that will run: a
-folder that belongs to somebody else, or that everybody may write, is ignored.  A folder that cannot be read or written, and a
-damaged file in it, mean compiling again, never an error.  Numba's global configuration is neither used nor changed.
+folder that belongs to somebody else, or that everybody may write, is ignored.  A folder that cannot be read or written, and a damaged
+or exchanged file in it, which its digest shows before anything is made of it, mean compiling again, never an error; whoever may write
+there can write digests too.  Numba's global configuration is neither used nor changed.
 
 A kernel depends on its sources and on nothing else: no environment variable, no data file, no captured value.
 """
@@ -16,6 +17,7 @@ import contextlib
 import functools
 import hashlib
 import os
+import pickle
 import stat
 import sys
 from collections.abc import Callable
@@ -25,8 +27,9 @@ from typing import Any, NamedTuple
 
 import llvmlite
 import numba
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.dispatcher import Dispatcher
+from numba.core.serialize import dumps
 
 _VERSIONS = f"{sys.version_info[:2]} {numba.__version__} {llvmlite.__version__}"
 _DIGEST_CHARS = 24  # 96 bits of SHA-256: told apart, not defended
@@ -159,21 +162,59 @@ class _CacheImpl(CompileResultCacheImpl):
     _locator_classes = (_Locator,)
 
 
+class _Entries(IndexDataCacheFile):
+    """A function's entries, a file for each signature and target: SHA-256 of what it is for and of the rest; the rest, a pickle.
+
+    Numba's own files have no digest: a bit of machine code that changed on the disk would run.
+    """
+
+    def load(self, key: Any) -> Any:
+        path, purpose = self._place(key)
+        data = path.read_bytes()
+        digest, rest = data[: len(purpose)], data[len(purpose) :]
+        if digest != _digest(purpose + rest):
+            return None
+        return pickle.loads(rest)  # noqa: S301  # in a folder of ours
+
+    def save(self, key: Any, data: Any) -> None:
+        path, purpose = self._place(key)
+        rest = dumps(data)
+        with self._open_for_write(str(path)) as file:
+            file.write(_digest(purpose + rest) + rest)
+
+    def flush(self) -> None:
+        """Nothing: an entry is written over when it is compiled again."""
+
+    def _place(self, key: Any) -> tuple[Path, bytes]:
+        """The file, and the digest of module, sources, function and key."""
+        folder = Path(self._cache_path)
+        purpose = _digest(f"{folder.name} {self._name} {key}".encode())
+        return folder / f"{self._name}-{purpose.hex()[:_DIGEST_CHARS]}.nbc", purpose
+
+    @property
+    def _name(self) -> str:
+        return str(self._index_name).removesuffix(".nbi")
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()
+
+
 class _Cache(FunctionCache):
     """Numba's function cache that never fails: what cannot be loaded is compiled, what cannot be saved is not."""
 
     _impl_class = _CacheImpl
+
+    def __init__(self, f: Callable[..., Any]) -> None:
+        super().__init__(f)
+        self._cache_file = _Entries(self.cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             if not _is_ours(Path(self.cache_path)):
                 self.disable()
             return super().load_overload(sig, target_context)
-        except OSError:
-            return None
-        except Exception:  # a damaged pickle raises nearly anything
-            with contextlib.suppress(OSError):
-                self.flush()
+        except Exception:  # no file; or a pickle of our own that this process cannot make anything of
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
