@@ -298,7 +298,9 @@ def payloads(n: int) -> NDArray[np.uint8]:
 
 
 @pytest.mark.parametrize("relation", ["send", "recv", "op"])
-@pytest.mark.parametrize("fee", [7, 2**64 - 1, [1, 2, 3], np.array([1, 2, 3], np.uint64), np.array([1, 2, 3])], ids=str)
+@pytest.mark.parametrize(
+    "fee", [7, 2**64 - 1, [1, 2, 3], np.array([1, 2, 3], np.uint64), np.array([1, 2, 3]), np.int64(9)], ids=str
+)
 def test_public_inputs_of_payloads(relation: str, fee: Any) -> None:
     rows, com = payloads(3), np.arange(96, dtype=np.uint8).reshape(3, 32)
     got = bv.payload_public_inputs(rows, com, fee, relation)
@@ -306,7 +308,7 @@ def test_public_inputs_of_payloads(relation: str, fee: Any) -> None:
     assert got.shape == (3, len(names), 32)
     for i in range(3):
         decoded = bv.decode_payload(rows[i].tobytes())
-        ledger = {"com": com[i].tobytes(), "fee": int(fee if isinstance(fee, int) else fee[i]).to_bytes(32, "little")}
+        ledger = {"com": com[i].tobytes(), "fee": int(fee if np.ndim(fee) == 0 else fee[i]).to_bytes(32, "little")}
         for j, name in enumerate(names):
             expected = ledger[name] if name in ledger else getattr(decoded, name).to_bytes(32, "little")
             assert got[i, j].tobytes() == expected, name
@@ -316,6 +318,16 @@ def test_public_inputs_of_payloads(relation: str, fee: Any) -> None:
     ("wrong", "field"),
     [
         ({"relation": "pay"}, "relation"),
+        ({"relation": ["op"]}, "relation"),
+        ({"payloads": b"payloads"}, "payloads"),
+        ({"payloads": np.array(0, np.uint8)}, "payloads"),
+        ({"com": [bytes(32)] * 3}, "com"),
+        ({"com": None}, "com"),
+        ({"fee": None}, "fee"),
+        ({"fee": 1.5}, "fee"),
+        ({"fee": "123"}, "fee"),
+        ({"fee": np.float64(1)}, "fee"),
+        ({"fee": np.array(1)}, "fee"),
         ({"payloads": np.zeros((3, 255), np.uint8)}, "payloads"),
         ({"com": np.zeros((2, 32), np.uint8)}, "com"),
         ({"com": np.zeros((3, 32), np.int64)}, "com"),
@@ -361,6 +373,17 @@ def test_a_file_of_payloads(tmp_path: Path, rows: int) -> None:
         with pytest.raises(bv.InputError) as caught:
             list(bv.read_payloads(path, com_wrong, fee, "send", rows=rows))
         assert caught.value.field == field
+    for com_of_type, fee_of_type, field in (
+        (None, 1, "com"),
+        ([bytes(32)] * 5, 1, "com"),
+        (com, None, "fee"),
+        (com, 2.5, "fee"),
+    ):
+        with pytest.raises(bv.InputError) as caught:
+            list(bv.read_payloads(path, com_of_type, fee_of_type, "send", rows=rows))  # type: ignore[arg-type]
+        assert caught.value.field == field
+    ((_, inputs),) = bv.read_payloads(path, com, np.int64(9), "send")
+    assert np.array_equal(inputs, bv.payload_public_inputs(data, com, 9, "send"))
     path.write_bytes(data.tobytes()[:-1])
     with pytest.raises(bv.WireError, match="no multiple of 256"):
         list(bv.read_payloads(path, com, 1, "send"))

@@ -5,6 +5,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -335,6 +336,66 @@ def test_arguments_of_different_lengths_are_an_error() -> None:
         bv.verify_batch(key(), np.zeros((1, 127), np.uint8), [c.inputs])
     with pytest.raises(bv.InputError, match=r"^proofs: expected"):
         bv.verify_batch(key(), np.zeros((1, 128), np.int64), [c.inputs])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        *(({"search_limit": x}, "search_limit") for x in ("1", 10**400, 1j, True, [1], np.array([1, 2]))),
+        *(({"threads": x}, "threads") for x in ("1", 1.0, True, None)),
+        *(({"seed_for_tests": x}, "seed_for_tests") for x in ("seed", 7, bytearray(3))),
+        *(({"proofs": x}, "proofs") for x in (None, 3, "proofs", iter([]), {}, np.array(0, np.uint8))),
+        *(({"public_inputs": x}, "public_inputs") for x in (None, 3, b"12", iter([]), {}, np.array(0, np.uint8))),
+        *(({"contexts": x}, "contexts") for x in (None, 3, "c", iter([]), np.array(0, np.uint8))),
+        *(({"vk": x}, "vk") for x in (None, b"key")),
+    ],
+)
+def test_arguments_of_other_types_are_an_error(wrong: dict[str, Any], field: str) -> None:
+    c = claim(3)
+    arguments: dict[str, Any] = {"vk": key(), "proofs": [c.proof], "public_inputs": [c.inputs], "contexts": bytes(32)}
+    options = {name: wrong[name] for name in wrong.keys() - arguments.keys()}
+    arguments |= wrong
+    of_batch = tuple(arguments[name] for name in ("vk", "proofs", "public_inputs", "contexts"))
+    calls: list[tuple[str, Callable[[], Any]]] = [
+        (field, lambda: bv.verify_batch(*of_batch, **options)),
+        (field if options else f"batches[0].{field}", lambda: bv.verify_batches([of_batch], **options)),
+    ]
+    if field != "vk":
+        name = field if options else f"chunks[0].{field}"
+        calls.append((name, lambda: bv.verify_stream(key(), [of_batch[1:]], **options)))
+    if options:
+        calls.append((field, lambda: bv.verify_stream(key(), [], **options)))
+    for name, call in calls:
+        with pytest.raises(bv.InputError) as caught:
+            call()
+        assert caught.value.field == name
+
+
+def test_a_limit_may_be_any_real_number() -> None:
+    c = claim(3)
+    for limit in (0, 1.5, np.float32(2), np.int64(3), Fraction(1, 2)):
+        assert bv.verify_batch(key(), [c.proof], [c.inputs], search_limit=limit)  # type: ignore[arg-type]
+
+
+def test_what_holds_no_batches_is_an_error() -> None:
+    for batches, field in ((None, "batches"), (3, "batches"), ([None], "batches[0]"), ([b"123"], "batches[0]")):
+        with pytest.raises(bv.InputError) as caught:
+            bv.verify_batches(batches)  # type: ignore[arg-type]
+        assert caught.value.field == field
+    for chunks, field in ((None, "chunks"), (3, "chunks"), ([None], "chunks[0]"), ([b"12"], "chunks[0]")):
+        with pytest.raises(bv.InputError) as caught:
+            bv.verify_stream(key(), chunks)  # type: ignore[arg-type]
+        assert caught.value.field == field
+
+
+def test_rows_of_lists_may_be_arrays() -> None:
+    proofs, inputs = arrays([claim(5, CONTEXT)] * 2)
+    contexts = np.frombuffer(CONTEXT * 2, np.uint8).reshape(2, 32)
+    assert bv.verify_batch(key(), list(proofs), list(inputs), list(contexts))
+    assert bv.verify(key(), inputs[0], proofs[0], contexts[0])  # type: ignore[arg-type]
+    for row, reason in ((proofs[0][:-1], "127 bytes, expected 128"), (proofs[:1], "expected 128 bytes, got ndarray")):
+        verdict = bv.verify_batch(key(), [proofs[0], row], inputs, contexts)
+        assert verdict.bad == (bv.BadProof(1, f"proof: {reason}"),)
 
 
 def mutants(c: Claim, rng: random.Random) -> list[Claim]:

@@ -236,6 +236,8 @@ def test_public_inputs_as_bytes() -> None:
         wire.encode_public_inputs(copy[:, :31], 2)
     with pytest.raises(InputError, match="of uint8"):
         wire.encode_public_inputs(copy.astype("i8"), 2)
+    with pytest.raises(InputError, match="of uint8"):
+        wire.encode_public_inputs(np.array(0, np.uint8), 2)
 
 
 # Verifying keys --------------------------------------------------------------------------------------------------------------

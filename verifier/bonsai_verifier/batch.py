@@ -8,9 +8,10 @@ for its own failure alone, so a bad proof never spoils a good one.
 import hashlib
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from numbers import Real
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from .field import Octets, Words
 from .pairing import gt_inverse, gt_is_one, gt_mul
 from .parameters import CONTEXT_BYTES, PROOF_BYTES, SCALAR_BYTES, WEIGHT_BITS
 from .search import Group, Membership, Part, batch_cost, search
-from .threads import ALONE, Run, Workers, workers
+from .threads import ALONE, Run, Workers, count, workers
 from .wire import (
     Bytes,
     PublicInputs,
@@ -36,11 +37,11 @@ from .wire import (
 )
 
 Errors: TypeAlias = dict[int, BonsaiError]
-Proofs: TypeAlias = Sequence[Bytes] | Octets  # n times 128 bytes, or (n, 128) uint8
+Proofs: TypeAlias = Sequence[Bytes | Octets] | Octets  # n times 128 bytes, or (n, 128) uint8
 InputsOfProofs: TypeAlias = (
     Sequence[PublicInputs] | Octets
 )  # n times the public inputs of a proof, or (n, n_public, 32) uint8
-Contexts: TypeAlias = Bytes | Sequence[Bytes] | Octets  # 32 bytes for all, or n times 32, or (n, 32) uint8
+Contexts: TypeAlias = Bytes | Sequence[Bytes | Octets] | Octets  # 32 bytes for all, or n times 32, or (n, 32) uint8
 Batch: TypeAlias = tuple[VerifyingKey, Proofs, InputsOfProofs] | tuple[VerifyingKey, Proofs, InputsOfProofs, Contexts]
 
 NO_CONTEXT = bytes(CONTEXT_BYTES)
@@ -110,7 +111,7 @@ def verify_batch(
     Raises InputError: n differs between the arguments, an array of another shape, a random source that is none.
     Cost: three sums of n multiples and one product of three pairings; for k bad proofs k log2(n / k) + k partial batches.
     """
-    _check_limit(search_limit)
+    check_options(threads, search_limit, seed_for_tests)
     with workers(threads) as run:
         return _verdicts([_read(vk, proofs, public_inputs, contexts, run)], search_limit, seed_for_tests, run)[0]
 
@@ -129,13 +130,17 @@ def verify_batches(
     batch it is about.
     Cost: three sums a batch; 2 K + 1 pairings for K keys, fewer where keys share tau; K more products if not all batches are good.
     """
-    _check_limit(search_limit)
+    check_options(threads, search_limit, seed_for_tests)
+    if not isinstance(batches, Iterable):
+        raise InputError("batches", f"expected a list of batches, got {type(batches).__name__}")
     with workers(threads) as run:
         read = [_read_named(f"batches[{i}]", batch, run) for i, batch in enumerate(batches)]
         return _verdicts(read, search_limit, seed_for_tests, run)
 
 
 def _read_named(name: str, batch: Batch, run: Workers) -> "_Read":
+    if not isinstance(batch, tuple | list):
+        raise InputError(name, f"expected (vk, proofs, public_inputs), got {type(batch).__name__}")
     if not 3 <= len(batch) <= 4:
         raise InputError(name, f"expected (vk, proofs, public_inputs) and perhaps contexts, got {len(batch)} values")
     vk, proofs, public_inputs = batch[:3]
@@ -145,9 +150,22 @@ def _read_named(name: str, batch: Batch, run: Workers) -> "_Read":
         raise InputError(f"{name}.{error.field}", str(error).removeprefix(f"{error.field}: ")) from None
 
 
-def _check_limit(search_limit: float | None) -> None:
-    if search_limit is not None and not (search_limit >= 0 and math.isfinite(search_limit)):
-        raise InputError("search_limit", f"expected a number from 0 on, or None for no limit, got {search_limit!r}")
+def check_options(threads: int, search_limit: float | None, seed_for_tests: bytes | None) -> None:
+    """The options of a call, before anything else is looked at.  Raises InputError."""
+    count(threads)
+    if search_limit is not None and not _is_limit(search_limit):
+        raise InputError("search_limit", "expected a number from 0 on, such as 1.5, or None for no limit")
+    if not isinstance(seed_for_tests, bytes | None):
+        raise InputError("seed_for_tests", f"expected bytes or None, got {type(seed_for_tests).__name__}")
+
+
+def _is_limit(x: object) -> bool:
+    if not isinstance(x, Real) or isinstance(x, bool):
+        return False
+    try:
+        return 0 <= float(x) < math.inf
+    except OverflowError:
+        return False
 
 
 def _verdicts(read: list["_Read"], search_limit: float | None, seed_for_tests: bytes | None, run: Run) -> list[Verdict]:
@@ -155,7 +173,7 @@ def _verdicts(read: list["_Read"], search_limit: float | None, seed_for_tests: b
     weights = np.split(draw_weights(sum(sizes), seed_for_tests), np.cumsum(sizes)[:-1]) if read else []
     groups = [Group(r.vk, r.claims, w) for r, w in zip(read, weights, strict=True)]
     parts = _failing_parts(groups, [r.subgroup_seen for r in read], run)
-    limit = None if search_limit is None else search_limit * batch_cost(sum(sizes))
+    limit = None if search_limit is None else float(search_limit) * batch_cost(sum(sizes))
     found = search(groups, parts, limit, _source(seed_for_tests), run)
     reasons = [r.reasons() for r in read]
     undecided: list[list[int]] = [[] for _ in read]
@@ -284,8 +302,10 @@ def _read(
     contexts: Contexts = NO_CONTEXT,
     run: Workers = ALONE,
 ) -> _Read:
-    n = len(proofs)
-    if len(public_inputs) != n:
+    if not isinstance(vk, VerifyingKey):
+        raise InputError("vk", f"expected a VerifyingKey, as decode_verifying_key gives it, got {type(vk).__name__}")
+    n = how_many("proofs", proofs)
+    if how_many("public_inputs", public_inputs) != n:
         raise InputError("public_inputs", f"{len(public_inputs)} for {n} proofs")
     context_rows = _context_rows(contexts, n)
     input_rows, no_inputs = _input_rows(public_inputs, vk.n_public)
@@ -336,19 +356,32 @@ def _read(
     )
 
 
+def how_many(name: str, rows: object) -> int:
+    """Rows of a list or an array.  Raises InputError: of something else."""
+    if isinstance(rows, np.ndarray):
+        if not rows.ndim:
+            raise InputError(name, "expected a row each, got an array without dimensions")
+    elif isinstance(rows, bytes | bytearray | memoryview):
+        raise InputError(name, "expected a list; of one buffer, numpy.frombuffer(..., 'u1').reshape(n, -1)")
+    elif isinstance(rows, str) or not isinstance(rows, Sequence):
+        raise InputError(name, f"expected a list or an array, got {type(rows).__name__}")
+    return len(rows)
+
+
+def _octets(row: object) -> Any:
+    """A row of uint8 as bytes; anything else as it is."""
+    return row.tobytes() if isinstance(row, np.ndarray) and row.dtype == np.uint8 and row.ndim == 1 else row
+
+
 def _proof_rows(proofs: Proofs) -> tuple[Octets, Errors]:
     """n proofs -> (n, 128) bytes; rows of another length are zero and named."""
     if isinstance(proofs, np.ndarray):
         return _rows("proofs", proofs, (len(proofs), PROOF_BYTES)), {}
-    if isinstance(proofs, bytes | bytearray | memoryview):
-        raise InputError(
-            "proofs", f"expected a list; of one buffer, numpy.frombuffer(..., 'u1').reshape(-1, {PROOF_BYTES})"
-        )
     errors: Errors = {}
     rows = np.zeros((len(proofs), PROOF_BYTES), np.uint8)
     for i, proof in enumerate(proofs):
         try:
-            rows[i] = np.frombuffer(exactly(proof, PROOF_BYTES, "proof"), np.uint8)
+            rows[i] = np.frombuffer(exactly(_octets(proof), PROOF_BYTES, "proof"), np.uint8)
         except (InputError, WireError) as error:
             errors[i] = error
     return rows, errors
@@ -375,15 +408,15 @@ def _context_rows(contexts: Contexts, n: int) -> Octets:
         return _rows("contexts", contexts, (CONTEXT_BYTES,) if contexts.ndim == 1 else (n, CONTEXT_BYTES))
     if isinstance(contexts, bytes | bytearray | memoryview):
         return np.frombuffer(_context(contexts, "context"), np.uint8)
-    if len(contexts) != n:
+    if how_many("contexts", contexts) != n:
         raise InputError("contexts", f"{len(contexts)} for {n} proofs")
     data = b"".join([_context(context, f"contexts[{i}]") for i, context in enumerate(contexts)])
     return np.frombuffer(data, np.uint8).reshape(n, CONTEXT_BYTES)
 
 
-def _context(context: Bytes, name: str) -> bytes:
+def _context(context: Bytes | Octets, name: str) -> bytes:
     try:
-        return exactly(context, CONTEXT_BYTES, name)
+        return exactly(_octets(context), CONTEXT_BYTES, name)
     except WireError as error:  # not from the wire, but from the caller
         raise InputError(name, str(error).removeprefix(f"{name}: ")) from None
 

@@ -16,12 +16,22 @@ from typing import TypeAlias
 
 import numpy as np
 
-from .batch import NO_CONTEXT, BadProof, Contexts, InputsOfProofs, Proofs, Verdict, verify_batch
+from .batch import (
+    NO_CONTEXT,
+    BadProof,
+    Contexts,
+    InputsOfProofs,
+    Proofs,
+    Verdict,
+    check_options,
+    how_many,
+    verify_batch,
+)
 from .errors import InputError, WireError
 from .field import Octets
 from .parameters import PAYLOAD_BYTES, PROOF_BYTES, SCALAR_BYTES
 from .threads import is_count
-from .wire import Bytes, Fees, VerifyingKey, payload_public_inputs
+from .wire import Bytes, Fees, VerifyingKey, check_fee, payload_public_inputs
 
 # (proofs, public inputs) as verify_batch takes them, or with contexts as third
 Chunk: TypeAlias = tuple[Proofs, InputsOfProofs] | tuple[Proofs, InputsOfProofs, Contexts]
@@ -59,6 +69,7 @@ def stream_verdicts(
     seed_for_tests: bytes | None = None,
 ) -> Iterator[Verdict]:
     """As verify_stream, but a verdict for each 65,536 proofs or fewer, as they come; its `n` is its own, its indices are the stream's."""
+    check_options(threads, search_limit, seed_for_tests)
     first = 0
     for proofs, public_inputs, contexts in cut(chunks, context):
         seed = None if seed_for_tests is None else seed_for_tests + first.to_bytes(8, "little")
@@ -76,7 +87,11 @@ def cut(
 
     Raises InputError: a chunk's parts differ in length, naming chunks[i].
     """
+    if not isinstance(chunks, Iterable):
+        raise InputError("chunks", f"expected an iterator of chunks, got {type(chunks).__name__}")
     for i, chunk in enumerate(chunks):
+        if not isinstance(chunk, tuple | list):
+            raise InputError(f"chunks[{i}]", f"expected (proofs, public_inputs), got {type(chunk).__name__}")
         if not 2 <= len(chunk) <= 3:
             raise InputError(f"chunks[{i}]", f"expected proofs, public inputs and perhaps contexts, got {len(chunk)}")
         proofs, public_inputs = chunk[:2]
@@ -84,10 +99,11 @@ def cut(
         one_for_all = isinstance(contexts, bytes | bytearray | memoryview) or (
             isinstance(contexts, np.ndarray) and contexts.ndim == 1
         )
+        n = how_many(f"chunks[{i}].proofs", proofs)
         for name, part in (("public_inputs", public_inputs), *([] if one_for_all else [("contexts", contexts)])):
-            if len(part) != len(proofs):
-                raise InputError(f"chunks[{i}].{name}", f"{len(part)} for {len(proofs)} proofs")
-        for start in range(0, len(proofs), rows):
+            if (n_part := how_many(f"chunks[{i}].{name}", part)) != n:
+                raise InputError(f"chunks[{i}].{name}", f"{n_part} for {n} proofs")
+        for start in range(0, n, rows):
             at = slice(start, start + rows)
             yield proofs[at], public_inputs[at], contexts if one_for_all else contexts[at]
 
@@ -135,15 +151,18 @@ def read_payloads(
     the (m, 32) identifiers A of a chunk.  fee: one for all or n of them.
     Raises as read_records, and InputError: another number of commitments or fees than payloads.
     """
+    if not callable(com):
+        how_many("com", com)
+    check_fee(fee)
     first = 0
     for payloads in _read_rows(Path(path), PAYLOAD_BYTES, rows):
         at = slice(first, first + len(payloads))
         com_rows = com(payloads[:, :SCALAR_BYTES]) if callable(com) else com[at]
-        fees = fee if isinstance(fee, int) else fee[at]
+        fees = fee if isinstance(fee, int | np.integer) else fee[at]
         yield payloads[:, -PROOF_BYTES:], payload_public_inputs(payloads, com_rows, fees, relation)
         first = at.stop
     for name, given in (("com", com), ("fee", fee)):
-        if not callable(given) and not isinstance(given, int) and len(given) != first:
+        if not callable(given) and not isinstance(given, int | np.integer) and len(given) != first:
             raise InputError(name, f"{len(given)} for {first} payloads")
 
 

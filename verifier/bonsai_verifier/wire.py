@@ -54,7 +54,7 @@ KEY_BYTES = 8 + 2 + 2 + 4 + DIGEST_BYTES + 4 + 4 + G1_BYTES + 2 * G2_BYTES
 
 Bytes: TypeAlias = bytes | bytearray | memoryview
 PublicInputs: TypeAlias = Sequence[int] | Octets  # of one proof: integers in [0, r), or rows of 32 bytes
-Fees: TypeAlias = int | Sequence[int] | NDArray[np.integer[Any]]  # one for all, or one each
+Fees: TypeAlias = int | np.integer[Any] | Sequence[int] | NDArray[np.integer[Any]]  # one for all, or one each
 
 
 # Values ----------------------------------------------------------------------------------------------------------------------
@@ -256,9 +256,12 @@ def payload_public_inputs(payloads: Octets, com: Octets, fee: Fees, relation: st
     of them, in a list or an array; relation: send, recv or op.  Whether the rest is canonical is for verify_batch to see.
     Raises InputError: another shape, a fee outside [0, 2^64), another relation.
     """
-    if relation not in PAYLOAD_INPUTS:
+    if relation not in tuple(PAYLOAD_INPUTS):
         raise InputError("relation", f"{relation!r} is unknown; expected one of {', '.join(PAYLOAD_INPUTS)}")
-    n = len(payloads)
+    for name, rows in (("payloads", payloads), ("com", com)):
+        if not isinstance(rows, np.ndarray):
+            raise InputError(name, f"expected an array of rows of uint8, got {type(rows).__name__}")
+    n = len(payloads) if payloads.ndim else 0
     for name, rows, width in (("payloads", payloads, PAYLOAD_BYTES), ("com", com, SCALAR_BYTES)):
         if rows.dtype != np.uint8 or rows.shape != (n, width):
             raise InputError(name, f"expected ({n}, {width}) of uint8, got {rows.shape} of {rows.dtype}")
@@ -268,18 +271,28 @@ def payload_public_inputs(payloads: Octets, com: Octets, fee: Fees, relation: st
 
 
 def _fee_rows(fee: Fees, n: int) -> Octets:
-    if isinstance(fee, int):
-        fee = [fee] * min(n, 1)
-    elif len(fee) != n:
-        raise InputError("fee", f"{len(fee)} for {n} payloads")
+    check_fee(fee)
+    values: list[Any]
+    if isinstance(fee, int | np.integer):
+        values = [fee] * min(n, 1)
+    else:
+        if len(fee) != n:
+            raise InputError("fee", f"{len(fee)} for {n} payloads")
+        values = fee.tolist() if isinstance(fee, np.ndarray) else list(fee)
     wrong_type = isinstance(fee, np.ndarray) and fee.dtype.kind not in "iu"
-    values = fee.tolist() if isinstance(fee, np.ndarray) else list(fee)
     for i, x in enumerate(values):
         if wrong_type or isinstance(x, bool) or not isinstance(x, int | np.integer) or not 0 <= x < 1 << _FEE_BITS:
             raise InputError(f"fee[{i}]", f"expected an integer in [0, 2^{_FEE_BITS}), got {x!r}")
     rows = np.zeros((n, SCALAR_BYTES), np.uint8)
     rows[:, : _FEE_BITS // 8] = np.array(values, "<u8")[:, None].view(np.uint8)
     return rows
+
+
+def check_fee(fee: object) -> None:
+    """One for all, or a list or array of them.  Raises InputError: another type."""
+    many = isinstance(fee, Sequence | np.ndarray) and not isinstance(fee, str | bytes) and np.ndim(fee) == 1
+    if not many and not isinstance(fee, int | np.integer):
+        raise InputError("fee", f"expected an integer for all, or a list or array of them, got {type(fee).__name__}")
 
 
 # Public inputs ---------------------------------------------------------------------------------------------------------------
@@ -293,7 +306,7 @@ def encode_public_inputs(values: PublicInputs, n_public: int) -> Octets:
     """
     if isinstance(values, bytes | bytearray | memoryview | str) or not isinstance(values, Sequence | np.ndarray):
         raise InputError("public", f"expected a list of {n_public} integers, got {type(values).__name__}")
-    if len(values) != n_public:
+    if not isinstance(values, np.ndarray) and len(values) != n_public:
         raise InputError("public", f"{len(values)} public inputs, the key takes {n_public}")
     if isinstance(values, np.ndarray):
         if values.dtype != np.uint8 or values.shape != (n_public, SCALAR_BYTES):
