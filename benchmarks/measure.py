@@ -90,9 +90,14 @@ def report(
 
 
 def _table(rows: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """Lines of columns, flush right; the columns are those of the first row."""
-    columns = list(next(iter(rows.values()), {}))
+    """Lines of columns, flush right; a figure that a row has not stays blank."""
+    columns = list(dict.fromkeys(column for row in rows.values() for column in row))
     first = max(map(len, rows), default=0)
     titles = "  ".join([" " * first, *columns])
-    lines = ["  ".join([row.ljust(first), *(f"{rows[row][c]:{len(c)}.4g}" for c in columns)]) for row in rows]
+    lines = [
+        "  ".join(
+            [row.ljust(first), *(f"{rows[row][c]:{len(c)}.4g}" if c in rows[row] else " " * len(c) for c in columns)]
+        )
+        for row in rows
+    ]
     return [titles, *lines] if rows else []
