@@ -9,6 +9,7 @@ holds proofs of the shape of op over Poseidon.  Proofs are simulated (simulated.
 """
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -102,6 +103,7 @@ def main() -> None:
     hostile = _hostile(key, large, rng)
     stream = _stream(rng)
     threads = _threads(Batch.of(key.vk, proofs))
+    start = _start(key, proofs[:512])
     one, many = rows["1"], rows[str(LARGE)]
     figures = {
         "field_curve_65536_vs_blst_sums": many["field+curve"] / many["blst"],
@@ -120,6 +122,7 @@ def main() -> None:
         **{f"split_65536_{name}_us": us for name, us in split.items()},
         **{f"hostile_{name}": ratio for name, ratio in hostile.items()},
         **{f"stream_{name}": value for name, value in stream.items()},
+        **start,
         **threads,
     }
     report("batch", figures, details, rows)
@@ -190,6 +193,30 @@ def _split(batch: Batch) -> dict[str, float]:
     seconds["statement"] = seconds.pop("challenge_statement") - seconds["challenge"]
     seconds["subgroup"] = seconds.pop("sums_subgroup") - seconds["sums"]
     return {name: 1e6 * s / n for name, s in seconds.items()}
+
+
+# Start -----------------------------------------------------------------------------------------------------------------------
+
+
+def _start(key: KnownKey, proofs: Proofs) -> dict[str, float]:
+    """Seconds of `python -m bonsai_verifier` on a few hundred records: with no kernel compiled before, and once more with all of them."""
+    records = np.concatenate([proofs.public_inputs.reshape(len(proofs.proofs), -1), proofs.proofs], axis=1)
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "records").write_bytes(records.tobytes())
+        (Path(folder) / "key").write_bytes(encode_verifying_key(key.vk))
+        words = [sys.executable, "-m", "bonsai_verifier", "key", "records", "--allow-development"]
+        seconds = []
+        for _ in range(2):
+            began = time.perf_counter()
+            subprocess.run(
+                words,
+                cwd=folder,
+                env=os.environ | {"BONSAI_CACHE_DIR": str(Path(folder) / "kernels")},
+                stdout=subprocess.DEVNULL,
+                check=True,
+            )
+            seconds.append(time.perf_counter() - began)
+    return {"cold_compilation_s": seconds[0], "cached_start_s": seconds[1]}
 
 
 # Threads ---------------------------------------------------------------------------------------------------------------------
