@@ -28,12 +28,12 @@ from bonsai_verifier import verify
 
 
 @relation(public=("x",))
-def cube(c, p, w):  # type: ignore[no-untyped-def]
+def cube(c, p, w):
     p.x.must_equal(w.a * w.a * w.a)
 
 
 @relation(public=("x",))
-def cube_and_one(c, p, w):  # type: ignore[no-untyped-def]
+def cube_and_one(c, p, w):
     p.x.must_equal(w.a * w.a * w.a + 1)
 
 

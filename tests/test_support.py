@@ -7,7 +7,7 @@ from bonsai_verifier.parameters import FR_MODULUS as R
 from tests.support import compiled, free_wires, loose_wires, open_wires
 
 
-def with_gaps(c, p, w):  # type: ignore[no-untyped-def]
+def with_gaps(c, p, w):
     """Two values: bit, root, and tied, by two rows alike.  One: other, whose rows differ in the second.  Any: unread, if a = 0."""
     c.boolean(p.a, 0, "bit")
     tied = c.boolean(p.a, 1, "tied")

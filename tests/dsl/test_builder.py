@@ -62,7 +62,7 @@ def test_wires_have_no_truth_value_and_no_equality() -> None:
         (range, "no value"),
     ],
 )
-def test_an_operation_that_wires_do_not_have_names_the_one_to_use(operation, advice: str) -> None:  # type: ignore[no-untyped-def]
+def test_an_operation_that_wires_do_not_have_names_the_one_to_use(operation, advice: str) -> None:
     with pytest.raises(CircuitError, match=re.escape(advice)):
         operation(builder("x").public("x"))
 
@@ -87,7 +87,7 @@ def test_an_operation_that_wires_do_not_have_names_the_one_to_use(operation, adv
         lambda c, x, y: c.num(y),
     ],
 )
-def test_wires_of_two_circuits_do_not_mix(mix) -> None:  # type: ignore[no-untyped-def]
+def test_wires_of_two_circuits_do_not_mix(mix) -> None:
     c, d = builder("x"), builder("x")
     with pytest.raises(CircuitError, match="different circuits"):
         mix(c, c.public("x"), d.public("x"))
@@ -137,7 +137,7 @@ def test_a_description_is_finished_once() -> None:
 
 
 def test_a_public_input_is_not_computed_from_itself() -> None:
-    def describe(c, p, w):  # type: ignore[no-untyped-def]
+    def describe(c, p, w):
         p.x.must_equal(2 * p.x + w.a)
         _ = p.x * w.a
 
@@ -214,7 +214,7 @@ def test_fifth_power_of_an_input_that_is_read_elsewhere_is_constrained(reader: s
 
 
 def test_constrained_fifth_power_is_the_fifth_power() -> None:
-    def describe(c, p, w):  # type: ignore[no-untyped-def]
+    def describe(c, p, w):
         p.x.must_equal(c.fifth_power(w.a + 5, "lift"))
         p.y.must_equal(w.a * 1)
 
@@ -224,7 +224,7 @@ def test_constrained_fifth_power_is_the_fifth_power() -> None:
 
 
 def test_fifth_power_of_a_public_input_is_constrained() -> None:
-    def describe(c, p, w):  # type: ignore[no-untyped-def]
+    def describe(c, p, w):
         p.y.must_equal(c.fifth_power(p.x + 1, "box"))
 
     circuit = compiled(describe, "x", "y")
@@ -256,7 +256,7 @@ def test_rows_of_a_gadget_also_know_the_line_that_called_it() -> None:
 
 
 def test_a_public_input_that_was_read_is_not_computed() -> None:
-    def describe(c, p, w):  # type: ignore[no-untyped-def]
+    def describe(c, p, w):
         square = p.x * p.x
         p.x.must_equal(w.a * w.a)
         p.y.must_equal(square)
@@ -266,7 +266,7 @@ def test_a_public_input_that_was_read_is_not_computed() -> None:
 
 
 def test_a_public_input_equated_twice_is_computed_once_and_bound_twice() -> None:
-    def describe(c, p, w):  # type: ignore[no-untyped-def]
+    def describe(c, p, w):
         p.y.must_equal(w.a * w.a)
         p.y.must_equal(w.b * w.b)
 
@@ -280,7 +280,7 @@ def test_a_public_input_equated_twice_is_computed_once_and_bound_twice() -> None
 def test_a_public_input_that_a_hint_read_before_must_be_given() -> None:
     """Its value would come too late for the hint."""
 
-    def describe(c, p, w):  # type: ignore[no-untyped-def]
+    def describe(c, p, w):
         low = c.boolean(p.y, 0, "low bit")
         p.y.must_equal(w.a * w.a)
         p.z.must_equal(low)

@@ -19,7 +19,7 @@ def test_an_equation_eliminates_a_private_input_before_a_product() -> None:
 
 
 def test_an_equation_of_public_inputs_stays_a_row() -> None:
-    def describe(c, p, w):  # type: ignore[no-untyped-def]
+    def describe(c, p, w):
         (p.x + 1).must_equal(p.y)
         _ = p.x * p.y
 
@@ -65,7 +65,7 @@ def test_a_hint_that_is_only_equated_with_a_free_input_is_refused() -> None:
 
 
 def test_chained_equations_leave_no_eliminated_wire() -> None:
-    def describe(c, p, w):  # type: ignore[no-untyped-def]
+    def describe(c, p, w):
         p.out.must_equal(c.square(w.a + 2 * w.b, "s"))
         (w.b - w.a).must_equal(p.x)
         w.a.must_equal(p.y)
@@ -76,7 +76,7 @@ def test_chained_equations_leave_no_eliminated_wire() -> None:
 def test_a_wire_eliminated_late_goes_from_earlier_solutions_too() -> None:
     """a = b + 1, then b = d + 1: one of the three stays, and the others are combinations of it alone."""
 
-    def describe(c, p, w):  # type: ignore[no-untyped-def]
+    def describe(c, p, w):
         p.y.must_equal(w.a * w.a)
         w.a.must_equal(w.b + 1)
         w.b.must_equal(w.d + 1)
@@ -93,7 +93,7 @@ def test_a_wire_eliminated_late_goes_from_earlier_solutions_too() -> None:
 def test_random_circuits_keep_their_meaning(seed: int) -> None:
     """Rows and equations at random: trace, R1CS and square system accept the same witnesses and reject the same changes."""
 
-    def describe(c, p, w):  # type: ignore[no-untyped-def]
+    def describe(c, p, w):
         rng = random.Random(seed)
         pool = [p.x, w.a, w.b, w.d]
         for i in range(12):

@@ -26,7 +26,7 @@ WORD = "test/bitmap/selected_word"
 
 
 def bitmap(gated: bool) -> Compiled:
-    def describe(c, p, w):  # type: ignore[no-untyped-def]
+    def describe(c, p, w):
         position = bits(c, w.position, 7)
         digits = (Digit(c, position[:3], shared=True), Digit(c, position[3:5]), Digit(c, position[5:]))
         active = bits(c, w.active, 1)[0] if gated else None

@@ -18,12 +18,12 @@ NO_BITS = [2, R - 1, pow(2, -1, R)]
 TRACE, R1CS, SQUARE = range(3)
 
 
-def conjunction(c, p, w):  # type: ignore[no-untyped-def]
+def conjunction(c, p, w):
     a, b = bits(c, p.x, 2)
     p.out.must_equal(both(c, a, b))
 
 
-def gated(c, p, w):  # type: ignore[no-untyped-def]
+def gated(c, p, w):
     (bit,) = bits(c, p.bit, 1)
     p.out.must_equal(times(c, bit, w.x, c.square(w.x, "x^2"), "bit x"))
 

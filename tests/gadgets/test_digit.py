@@ -38,7 +38,7 @@ def tables_of(k: int, shared: bool) -> Tables:
     values = [[rng.randrange(R) for _ in range(2**k)] for _ in range(2)]
     made: list[Digit] = []
 
-    def describe(c, p, w):  # type: ignore[no-untyped-def]
+    def describe(c, p, w):
         made.append(Digit(c, bits(c, p.d, k), shared))
         for out, table in zip((p.out_0, p.out_1), values, strict=True):
             out.must_equal(made[0].table(table, "table"))

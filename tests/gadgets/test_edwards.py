@@ -21,7 +21,7 @@ G = generator(0)
 def circuit_of(body: Callable[..., list[object]], *outputs: str) -> Compiled:
     """outputs = body(c, P, Q), P and Q given by their coordinates."""
 
-    def describe(c, p, w):  # type: ignore[no-untyped-def]
+    def describe(c, p, w):
         made = body(c, Point(w.pu, w.pv), Point(w.qu, w.qv))
         for name, value in zip(outputs, made, strict=True):
             getattr(p, name).must_equal(value)
@@ -29,7 +29,7 @@ def circuit_of(body: Callable[..., list[object]], *outputs: str) -> Compiled:
     return compiled(describe, *outputs)
 
 
-def both_coordinates(c, p, q):  # type: ignore[no-untyped-def]
+def both_coordinates(c, p, q):
     out = edwards.add(c, p, q)
     return [out.u, out.v]
 
@@ -102,7 +102,7 @@ def test_forged_bits_of_u_are_rejected() -> None:
 
 
 def test_the_bits_of_u_are_made_once() -> None:
-    def describe(c, p, w):  # type: ignore[no-untyped-def]
+    def describe(c, p, w):
         u = edwards.add_u_bits(c, Point(w.pu, w.pv), Point(w.qu, w.qv))
         p.low.must_equal(field_bits(c, u)[0])
 
@@ -113,12 +113,12 @@ def test_the_bits_of_u_are_made_once() -> None:
 def test_select_takes_whole_points(position: int) -> None:
     points = [jubjub.multiply(G, n) for n in (1, 2, 3, 4)]
 
-    def describe(c, p, w):  # type: ignore[no-untyped-def]
+    def describe(c, p, w):
         out = edwards.select(c, bits(c, w.i, 2), [Point(*(w_ * 1 for w_ in pair)) for pair in pairs(w)])
         p.u.must_equal(out.u)
         p.v.must_equal(out.v)
 
-    def pairs(w):  # type: ignore[no-untyped-def]
+    def pairs(w):
         return [(getattr(w, f"u{j}"), getattr(w, f"v{j}")) for j in range(4)]
 
     circuit = compiled(describe, "u", "v")

@@ -9,7 +9,7 @@ from bonsai_verifier.parameters import FR_MODULUS as R
 from tests.support import broken, builder, cheated, compiled
 
 
-def lowest_and_highest(c, p, w):  # type: ignore[no-untyped-def]
+def lowest_and_highest(c, p, w):
     own = field_bits(c, w.x)
     p.lowest.must_equal(own[0])
     p.highest.must_equal(own[-1])

@@ -46,7 +46,7 @@ def node_of(n: int) -> Node:
     k = n.bit_length() - 1
     known: list[KnownSquare] = []
 
-    def describe(c, p, w):  # type: ignore[no-untyped-def]
+    def describe(c, p, w):
         children = [getattr(w, f"y{j}") for j in range(n)]
         node, squares = poseidon_lifted(c, children, merkle_tag(n))
         known.extend(squares)

@@ -19,7 +19,7 @@ G = generator(0)
 def sum_of(n: int, known: bool = True) -> Compiled:
     """(u, v) of the sum of n chunks of three bits each."""
 
-    def describe(c, p, w):  # type: ignore[no-untyped-def]
+    def describe(c, p, w):
         total = None
         for j in range(n):
             table = [jubjub.to_montgomery(point) for point in window(j)]

@@ -18,7 +18,7 @@ from tests.support import broken, builder, cheated, compiled, forged, loose_wire
 PART = 200  # bits of one input
 
 
-def bits_of_inputs(c, w, n):  # type: ignore[no-untyped-def]
+def bits_of_inputs(c, w, n):
     """n bits from the inputs x0, x1, ..., PART from each."""
     return [part for i in range(-(-n // PART)) for part in bits(c, getattr(w, f"x{i}"), min(PART, n - i * PART))]
 
@@ -128,7 +128,7 @@ def test_constants_add_no_rows() -> None:
 def test_constants_among_the_bits_fold_into_tables() -> None:
     """Only the chunks that hold a variable bit cost an addition."""
 
-    def describe(c, p, w):  # type: ignore[no-untyped-def]
+    def describe(c, p, w):
         own = bits(c, w.x0, 6)
         zero, one = (Bit.trusted(c.num(k)) for k in (0, 1))
         message = [*own[:3], *[one] * 30, own[3], zero, one, *own[4:], *[zero] * 40]
@@ -162,7 +162,7 @@ def test_constants_where_the_child_is_not_are_refused() -> None:
 # Blindings and commitments -----------------------------------------------------------------------------------------------------
 
 
-def blinding(c, p, w):  # type: ignore[no-untyped-def]
+def blinding(c, p, w):
     point = edwards.add(c, *pedersen.blinding_points(c, w.sigma))
     p.u.must_equal(point.u)
     p.v.must_equal(point.v)
@@ -195,7 +195,7 @@ def test_blinding_digits_are_bound() -> None:
     assert loose_wires(BLINDING.r1cs, w.r1cs(), 3) == []
 
 
-def commitments(c, p, w):  # type: ignore[no-untyped-def]
+def commitments(c, p, w):
     suite = PedersenSuite()
     p.account.must_equal(suite.account(c, w.b, w.root, w.s))
     p.other.must_equal(suite.account(c, w.b2, w.root, w.s2))

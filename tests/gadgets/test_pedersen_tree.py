@@ -19,7 +19,7 @@ elements = st.one_of(st.sampled_from([0, 1, R - 1]), st.integers(0, R - 1))
 TAG = 5
 
 
-def opening(c, p, w):  # type: ignore[no-untyped-def]
+def opening(c, p, w):
     digit = Digit(c, bits(c, w.position, 1))
     p.node.must_equal(open_level(c, w.child, digit, TAG, c.advice("sibling")))
 
@@ -27,7 +27,7 @@ def opening(c, p, w):  # type: ignore[no-untyped-def]
 def changing(n: int, width: int) -> Compiled:
     """Nodes of n children, the siblings s0, s1, ... in order."""
 
-    def describe(c, p, w):  # type: ignore[no-untyped-def]
+    def describe(c, p, w):
         digit = Digit(c, bits(c, w.position, n.bit_length() - 1), shared=True)
         siblings = [c.advice(f"s{j}") for j in range(n - 1)]
         before, after = change_level(c, w.old, w.new, digit, TAG, siblings, width)
@@ -38,7 +38,7 @@ def changing(n: int, width: int) -> Compiled:
 
 
 def flagging(with_active: bool) -> Compiled:
-    def describe(c, p, w):  # type: ignore[no-untyped-def]
+    def describe(c, p, w):
         *low, high = bits(c, w.position, FLAG_LEVELS)
         active = bits(c, w.active, 1)[0] if with_active else None
         before, after = take_flag(c, c.secret("leaf"), Digit(c, low, shared=True), Digit(c, [high]), active)

@@ -19,7 +19,7 @@ ARITIES = (2, 3, 4, 8)
 def circuit_of(arity: int, extra_rows: bool = True) -> Compiled:
     """out = Poseidon(inputs); the inputs are multiplied once more, so that none is free."""
 
-    def describe(c, p, w):  # type: ignore[no-untyped-def]
+    def describe(c, p, w):
         inputs = [getattr(w, f"x{i}") for i in range(arity)]
         p.out.must_equal(poseidon(c, inputs, native.merkle_tag(arity)))
         if extra_rows:
@@ -90,7 +90,7 @@ def test_gadget_equals_the_vectors(vector: dict[str, Any]) -> None:
     """Arities 2, 4, 8, with Merkle and constant-length tags; for arity 3 nobody publishes one, its twin stands on the parameters."""
     arity = vector["t"] - 1
 
-    def describe(c, p, w):  # type: ignore[no-untyped-def]
+    def describe(c, p, w):
         p.out.must_equal(poseidon(c, [getattr(w, f"x{i}") for i in range(arity)], int(vector["tag"], 0)))
 
     circuit = compiled(describe, "out")

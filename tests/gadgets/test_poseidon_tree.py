@@ -22,16 +22,16 @@ NO_BITS = [2, R - 1, pow(2, -1, R)]
 elements = st.integers(0, R - 1)
 
 
-def digit_of(c, w, n: int) -> Digit:  # type: ignore[no-untyped-def]
+def digit_of(c, w, n: int) -> Digit:
     return Digit(c, bits(c, w.d, n.bit_length() - 1))
 
 
-def siblings_of(c, n: int):  # type: ignore[no-untyped-def]
+def siblings_of(c, n: int):
     return [c.advice(f"path[{j}]") for j in range(n - 1)]
 
 
 def open_circuit(n: int, constant: int | None = None) -> Compiled:
-    def describe(c, p, w):  # type: ignore[no-untyped-def]
+    def describe(c, p, w):
         child = p.child if constant is None else c.num(constant)
         p.node.must_equal(open_level(c, child, digit_of(c, w, n), siblings_of(c, n)))
 
@@ -39,7 +39,7 @@ def open_circuit(n: int, constant: int | None = None) -> Compiled:
 
 
 def change_circuit(n: int, constants: tuple[int, int] | None = None) -> Compiled:
-    def describe(c, p, w):  # type: ignore[no-untyped-def]
+    def describe(c, p, w):
         old, new = (p.old, p.new) if constants is None else map(c.num, constants)
         before, after = change_level(c, old, new, digit_of(c, w, n), siblings_of(c, n))
         p.before.must_equal(before)

@@ -8,7 +8,7 @@ from bonsai_verifier.parameters import FR_MODULUS as R
 from tests.support import builder, compiled, forged, satisfied
 
 
-def eight_bits(c, p, w):  # type: ignore[no-untyped-def]
+def eight_bits(c, p, w):
     in_range(c, p.x, 8)
 
 

@@ -19,14 +19,14 @@ elements = st.integers(0, R - 1)
 
 
 def mux_of(k: int) -> Compiled:
-    def describe(c, p, w):  # type: ignore[no-untyped-def]
+    def describe(c, p, w):
         mux(c, bits(c, p.d, k), [getattr(w, f"v{i}") for i in range(2**k)], p.out)
 
     return compiled(describe, "d", "out")
 
 
 def demux_of(k: int) -> Compiled:
-    def describe(c, p, w):  # type: ignore[no-untyped-def]
+    def describe(c, p, w):
         for i, part in enumerate(demux(c, bits(c, p.d, k), w.x)):
             getattr(p, f"out_{i}").must_equal(part)
 

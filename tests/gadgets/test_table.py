@@ -17,7 +17,7 @@ VALUES = [pow(5, i, R) for i in range(32)]
 def circuit_of(n: int, low: int) -> Compiled:
     """Two tables over n bits; low = n: from all monomials."""
 
-    def describe(c, p, w):  # type: ignore[no-untyped-def]
+    def describe(c, p, w):
         position = bits(c, w.i, n)
         values, others = VALUES[: 1 << n], [x * x % R for x in VALUES[: 1 << n]]
         if low == n:

@@ -67,7 +67,7 @@ def build(folder: Path, simplify: int, amount_bits: int = AMOUNT_BITS) -> Progra
     try:
         paths = circom.compile_circom(folder / f"{CIRCUIT}.circom", folder / "out", simplify)
     except ToolMissing as error:
-        pytest.skip(str(error))
+        pytest.skip(str(error))  # it names the tool that is not installed
     return Program(paths, read_r1cs(paths.r1cs, paths.sym), read_sym(paths.sym))
 
 
@@ -266,7 +266,7 @@ def test_files_outside_the_sources_folder_are_included_if_their_folder_is_named(
     try:
         made = circom.compile_circom(source, source.parent, includes=[library])
     except ToolMissing as error:
-        pytest.skip(str(error))
+        pytest.skip(str(error))  # it names the tool that is not installed
     assert read_r1cs(made.r1cs, made.sym).public == ("y",)
     with pytest.raises(ToolFailed, match="has not been found"):
         circom.compile_circom(source, source.parent)

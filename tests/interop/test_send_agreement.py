@@ -125,7 +125,7 @@ def test_snarkjs_accepts_our_files_and_refuses_a_forged_witness(twins: Twins, tm
     try:
         info = snarkjs.r1cs_info(r1cs)
     except ToolMissing as e:
-        pytest.skip(str(e))
+        pytest.skip(str(e))  # it names the tool that is not installed
     system = twins.ours.r1cs
     assert (info.n_rows, info.n_wires, info.n_public_inputs) == (system.n_rows, system.n_wires, 5)
     assert snarkjs.wtns_check(r1cs, wtns)

@@ -73,7 +73,7 @@ def compile_twin(circuit: str, folder: Path, simplify: int | None = None) -> cir
         level = simplification(circuit) if simplify is None else simplify
         return circom.compile_circom(folder / f"{circuit}.circom", folder, level)
     except ToolMissing as error:
-        pytest.skip(str(error))
+        pytest.skip(str(error))  # it names the tool that is not installed
 
 
 def boolean_wires(system: R1CS) -> set[int]:

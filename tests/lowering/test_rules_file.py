@@ -13,7 +13,7 @@ from bonsai_circuits.r1cs.system_file import circuit_digest
 from tests.support import compiled
 
 
-def describe(c, p, w):  # type: ignore[no-untyped-def]
+def describe(c, p, w):
     bit = c.boolean(w.a, 0, "bit")
     p.x.must_equal(c.square(w.a, "a^2") * w.b + bit)
 

@@ -28,40 +28,40 @@ def rules_of(result: Lowered) -> list[Rule]:
     return [RULES[k] for k in result.rule.tolist() if RULES[k] is not Rule.OUTLINE]
 
 
-def linear_row(c: Builder, p, w) -> None:  # type: ignore[no-untyped-def]
+def linear_row(c: Builder, p, w) -> None:
     (p.x + 1).must_equal(p.y)
     _ = p.x + p.y
 
 
-def boolean_row(c: Builder, p, w) -> None:  # type: ignore[no-untyped-def]
+def boolean_row(c: Builder, p, w) -> None:
     low, high = c.boolean(p.x, 0, "low"), c.boolean(p.x, 1, "high")
     p.x.must_equal(low + 2 * high)
     p.y.must_equal(low + high)
 
 
-def square_row(c: Builder, p, w) -> None:  # type: ignore[no-untyped-def]
+def square_row(c: Builder, p, w) -> None:
     p.y.must_equal(c.product(p.x + 2, -3 * p.x - 6, "scaled square"))
 
 
-def boolean_product_row(c: Builder, p, w) -> None:  # type: ignore[no-untyped-def]
+def boolean_product_row(c: Builder, p, w) -> None:
     low, high = c.boolean(p.x, 0, "low"), c.boolean(p.x, 1, "high")
     p.x.must_equal(low + 2 * high)
     p.y.must_equal(low * high)
 
 
-def two_squares_row(c: Builder, p, w) -> None:  # type: ignore[no-untyped-def]
+def two_squares_row(c: Builder, p, w) -> None:
     p.y.must_equal(c.square(p.x, "x^2") + c.square(w.a, "a^2") + (3 * p.x) * (w.a * -2))
 
 
-def square_of_sum_row(c: Builder, p, w) -> None:  # type: ignore[no-untyped-def]
+def square_of_sum_row(c: Builder, p, w) -> None:
     p.y.must_equal(c.square(2 * p.x + 2 * w.a, "s^2") + p.x * w.a)
 
 
-def square_of_difference_row(c: Builder, p, w) -> None:  # type: ignore[no-untyped-def]
+def square_of_difference_row(c: Builder, p, w) -> None:
     p.y.must_equal(p.x * w.a + c.square(w.a - p.x, "d^2"))
 
 
-def general_row(c: Builder, p, w) -> None:  # type: ignore[no-untyped-def]
+def general_row(c: Builder, p, w) -> None:
     p.y.must_equal(p.x * w.a)
 
 

@@ -8,7 +8,7 @@ from bonsai_verifier.field import fr_from_ints
 from tests.support import compiled
 
 
-def describe(c, p, w):  # type: ignore[no-untyped-def]
+def describe(c, p, w):
     with c.scope("outer"):
         p.out.must_equal(c.product(w.a + 1, w.b - 2 * w.a, "the product") + 7, "out is the product and seven")
 

@@ -14,7 +14,7 @@ from bonsai_verifier.parameters import FR_MODULUS as R
 from tests.support import compiled
 
 
-def describe(c, p, w):  # type: ignore[no-untyped-def]
+def describe(c, p, w):
     bit = c.boolean(w.a, 0, "bit")
     product = c.product(w.a + bit, w.b - 3, "product")
     p.x.must_equal(c.square(product + w.b, "square") * w.a)
@@ -74,7 +74,7 @@ def test_changes_that_pass_are_those_that_trying_finds(name: str, inputs: dict[s
         assert change[wire] == expected, wire
 
 
-def splits(c, p, w):  # type: ignore[no-untyped-def]
+def splits(c, p, w):
     """Three splits of one kind, each held in another row, and a bit that is held."""
     half = pow(2, -1, R)
     held = c.boolean(w.n, 0, "held")

@@ -11,7 +11,7 @@ from bonsai_circuits.r1cs.system_file import circuit_digest, open_r1cs, open_squ
 from tests.support import compiled
 
 
-def describe(c, p, w):  # type: ignore[no-untyped-def]
+def describe(c, p, w):
     p.x.must_equal(c.square(w.a, "a^2") * w.b)
 
 

@@ -6,7 +6,7 @@ from bonsai_circuits.report.tree import OUTLINE_NAME, Node, by_scope, by_source,
 from tests.support import compiled
 
 
-def describe(c, p, w):  # type: ignore[no-untyped-def]
+def describe(c, p, w):
     with c.scope("outer"):
         a2 = c.square(w.a, "a^2")
         with c.scope("inner"):

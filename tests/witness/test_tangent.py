@@ -16,7 +16,7 @@ from tests.support import compiled
 Dual = tuple[int, int]  # x + e y with e^2 = 0
 
 
-def describe(c, p, w):  # type: ignore[no-untyped-def]
+def describe(c, p, w):
     bit = c.boolean(w.a, 0, "bit")
     product = c.product(w.a + 2 * w.b, w.b + 1, "product")
     inverse = c.hint_inverse(w.a - w.b, "inverse")

@@ -18,7 +18,7 @@ from bonsai_verifier.parameters import FR_MODULUS as R
 from tests.support import compiled, satisfied
 
 
-def all_operations(c, p, w):  # type: ignore[no-untyped-def]
+def all_operations(c, p, w):
     """One circuit that uses every operation of the tape."""
     bit = c.boolean(w.a, 200, "bit")
     inverse = c.hint_inverse(w.b, "inverse")
