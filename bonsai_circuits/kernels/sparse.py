@@ -70,6 +70,24 @@ def _row(out, start, end, wire, coeff, z):
 
 
 @kernel
+def _broken_row(a_start, a_wire, a_coeff, b_start, b_wire, b_coeff, c_start, c_wire, c_coeff, z):
+    a, b, c, values = stack(4), stack(4), stack(4), z.ctypes.data
+    for i in range(len(a_start) - 1):
+        _row(a, a_start[i], a_start[i + 1], a_wire, a_coeff.ctypes.data, values)
+        _row(b, b_start[i], b_start[i + 1], b_wire, b_coeff.ctypes.data, values)
+        _row(c, c_start[i], c_start[i + 1], c_wire, c_coeff.ctypes.data, values)
+        fr_mul(a, a, b)
+        if not fr_eq(a, c):
+            return i
+    return -1
+
+
+def broken_row(a, b, c, z):
+    """The first i with <A_i, z> <B_i, z> != <C_i, z>, or -1.  In: matrices (start, wire, coeff) of as many rows; z (n, 4) Montgomery."""
+    return _broken_row(*a, *b, *c, z)
+
+
+@kernel
 def fill_square_rows(a_values, b_values, a_start, a_wire, a_coeff, b_start, b_wire, b_coeff, z, places):
     """`square_rows`, row i in row places_i of its vectors.  Out: the first row that is no square, or -1."""
     a, b, square, values = stack(4), stack(4), stack(4), z.ctypes.data

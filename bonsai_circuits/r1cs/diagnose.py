@@ -1,11 +1,15 @@
 """Which row a witness breaks, where that row was written, and what its two sides are."""
 
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bonsai_verifier.field import fr_to_ints
+from bonsai_verifier.kernels import cpu
 from bonsai_verifier.kernels.fr import fr_mul_many
 from bonsai_verifier.parameters import FR_MODULUS
 
@@ -56,6 +60,10 @@ def failed_rows(system: R1CS | SquareR1CS, z: NDArray[np.uint64], limit: int = 1
 
     Raises InputError: a z of another length.
     """
+    z = _require_fitting(system, z)
+    matrices = (system.a, system.b, system.c) if isinstance(system, R1CS) else (system.a, system.a, system.b)
+    if _kernels(cpu.vector()).broken_row(*((m.start, m.wire, m.coeff) for m in matrices), z) < 0:  # the fast answer
+        return []
     left, right = sides(system, z)
     bad = np.nonzero((left != right).any(axis=1))[0][:limit]
     return [_describe(system, int(i), left, right) for i in bad]
@@ -63,10 +71,7 @@ def failed_rows(system: R1CS | SquareR1CS, z: NDArray[np.uint64], limit: int = 1
 
 def sides(system: R1CS | SquareR1CS, z: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """(a z)(b z) and c z of every row, or (a z)^2 and b z: (n_rows, 4) Montgomery each."""
-    if z.shape != (system.n_wires, 4) or z.dtype != np.uint64:
-        raise InputError(
-            "assignment", f"is {z.shape} {z.dtype}; this system takes ({system.n_wires}, 4) uint64, one row a wire"
-        )
+    z = _require_fitting(system, z)
     a, b = _product(system.a, z), _product(system.b, z)
     left = np.empty_like(a)
     if isinstance(system, R1CS):
@@ -76,9 +81,22 @@ def sides(system: R1CS | SquareR1CS, z: NDArray[np.uint64]) -> tuple[NDArray[np.
     return left, b
 
 
+def _require_fitting(system: R1CS | SquareR1CS, z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    if z.shape != (system.n_wires, 4) or z.dtype != np.uint64:
+        raise InputError(
+            "assignment", f"is {z.shape} {z.dtype}; this system takes ({system.n_wires}, 4) uint64, one row a wire"
+        )
+    return np.ascontiguousarray(z)
+
+
+@cache
+def _kernels(vector: bool) -> Any:
+    return import_module("bonsai_circuits.kernels.sparse_lanes" if vector else "bonsai_circuits.kernels.sparse")
+
+
 def _product(matrix: SparseRows, z: NDArray[np.uint64]) -> NDArray[np.uint64]:
     out = np.empty((matrix.n_rows, 4), np.uint64)
-    sparse_rows(out, matrix.start, matrix.wire, matrix.coeff, np.ascontiguousarray(z))
+    sparse_rows(out, matrix.start, matrix.wire, matrix.coeff, z)
     return out
 
 

@@ -75,6 +75,8 @@ def test_sums_of_rows_keep_limbs_within_lanes() -> None:
     assert within(after[:-1], before[:-1])
     x = sparse_lanes.row_sums(m, [[column] * LANES for column in before])
     assert within(x[:-1], weak(F)[:-1])
+    x = sparse_lanes.lane_sums(m, [*before[:-1], Interval(0, LANES * top)])
+    assert within(x[:-1], weak(F)[:-1])
 
 
 # Values ----------------------------------------------------------------------------------------------------------------------
