@@ -15,10 +15,9 @@ import gc
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bonsai_verifier.parameters import CONTEXT_BYTES
-from bonsai_verifier.threads import count
 from bonsai_verifier.wire import KEY_BYTES, VerifyingKey, decode_verifying_key, encode_verifying_key
 
 from .artifacts.atomic import write_atomic
@@ -161,20 +159,14 @@ class _Operations:
         timings: dict[str, float] | None = None,
         threads: int = 1,
     ) -> bytes:
-        """128 bytes.  threads: of the sums, 0 for one a core.
+        """128 bytes.  threads: 0 for one a core.
 
         Raises Unsatisfied with the reports of the first broken rows; CircuitMismatch: a key of another circuit.
         """
         self._require_digest("proving key", key.circuit_digest)
-        if count(threads) == 1:
-            self._require_satisfied(witness)
-            return pari.prove(key, self.square, witness.square(), context, timings=timings)
-        with ThreadPoolExecutor(1) as beside:
-            satisfied = beside.submit(self._require_satisfied, witness)
-            try:
-                return pari.prove(key, self.square, witness.square(), context, threads=threads, timings=timings)
-            finally:  # nothing is handed out before the rows are known to hold, and what they say comes first
-                satisfied.result()
+        self._require_digest("witness", witness.tape.circuit_digest)
+        check = partial(self._require_satisfied, witness)
+        return pari.prove(key, self.square, witness.square(), context, threads=threads, timings=timings, check=check)
 
     def _require_satisfied(self, witness: Witness) -> None:
         if failed := self.failures(witness, limit=_REPORTED_ROWS):

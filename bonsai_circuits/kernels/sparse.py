@@ -4,26 +4,42 @@ A matrix is (start, wire, coeff): the entries of row i are start_i .. start_(i+1
 A Montgomery product of a canonical and a Montgomery number is canonical: coefficients are never converted, sums are, once.
 """
 
-import numpy as np
-
 from bonsai_verifier.kernels.cache import inner, kernel
-from bonsai_verifier.kernels.fr import FR_BYTES, fr_add, fr_copy, fr_eq, fr_mul, fr_to_mont, fr_zero
-from bonsai_verifier.kernels.limbs import load_word, row, stack
+from bonsai_verifier.kernels.fr import (
+    FR_BYTES,
+    FR_WORDS,
+    fr_add,
+    fr_copy,
+    fr_eq,
+    fr_mul,
+    fr_reduce,
+    fr_to_mont,
+    fr_zero,
+)
+from bonsai_verifier.kernels.limbs import constant, row, stack
 
-_ZERO, _ONE = np.uint64(0), np.uint64(1)
+from .combination import combine
+
+_one = constant("sparse_one", 1, FR_WORDS)
+
+
+@inner
+def _row(out, start, end, wire, coeff, z, one):
+    """<row, z> of the entries start .. end - 1, Montgomery.  In: addresses of coefficients and values, and of the number 1; all wires."""
+    others, rest = stack(9), stack(4)
+    if combine(out, others, start, end, wire, coeff, z, one):
+        fr_reduce(rest, others)
+        fr_to_mont(rest, rest)
+        fr_add(out, out, rest)
 
 
 @kernel
 def sparse_rows(out, start, wire, coeff, z):
     """out_i = <row i, z>.  In: z (n, 4) Montgomery, every wire below n.  Out: out (rows, 4) Montgomery."""
-    coeffs, values = coeff.ctypes.data, z.ctypes.data
-    acc, term = stack(4), stack(4)
+    one = stack(4)
+    _one(one)
     for i in range(start.shape[0] - 1):
-        fr_zero(acc)
-        for e in range(start[i], start[i + 1]):
-            fr_mul(term, coeffs + FR_BYTES * e, values + FR_BYTES * wire[e])
-            fr_add(acc, acc, term)
-        fr_to_mont(out.ctypes.data + FR_BYTES * i, acc)
+        _row(row(out, i), start[i], start[i + 1], wire, coeff.ctypes.data, z.ctypes.data, one)
 
 
 @kernel
@@ -42,40 +58,14 @@ def sparse_columns(out, start, wire, coeff, y):
         fr_to_mont(sums + FR_BYTES * j, sums + FR_BYTES * j)
 
 
-@inner
-def _is_one(c):
-    """The canonical coefficient is 1, as most of those are whose row is short."""
-    return ((load_word(c) ^ _ONE) | load_word(c + 8) | load_word(c + 16) | load_word(c + 24)) == _ZERO
-
-
-@inner
-def _row(out, start, end, wire, coeff, z):
-    """<row, z> of the entries start .. end - 1, Montgomery.  In: addresses of all wires (int32 array), coefficients and values."""
-    acc, ones, term = stack(4), stack(4), stack(4)
-    fr_zero(acc)
-    fr_zero(ones)
-    others = False
-    for e in range(start, end):
-        value = z + FR_BYTES * wire[e]
-        if _is_one(coeff + FR_BYTES * e):
-            fr_add(ones, ones, value)
-        else:
-            fr_mul(term, coeff + FR_BYTES * e, value)
-            fr_add(acc, acc, term)
-            others = True
-    if others:
-        fr_to_mont(acc, acc)
-        fr_add(ones, ones, acc)
-    fr_copy(out, ones)
-
-
 @kernel
 def _broken_row(a_start, a_wire, a_coeff, b_start, b_wire, b_coeff, c_start, c_wire, c_coeff, z):
-    a, b, c, values = stack(4), stack(4), stack(4), z.ctypes.data
+    a, b, c, one, values = stack(4), stack(4), stack(4), stack(4), z.ctypes.data
+    _one(one)
     for i in range(len(a_start) - 1):
-        _row(a, a_start[i], a_start[i + 1], a_wire, a_coeff.ctypes.data, values)
-        _row(b, b_start[i], b_start[i + 1], b_wire, b_coeff.ctypes.data, values)
-        _row(c, c_start[i], c_start[i + 1], c_wire, c_coeff.ctypes.data, values)
+        _row(a, a_start[i], a_start[i + 1], a_wire, a_coeff.ctypes.data, values, one)
+        _row(b, b_start[i], b_start[i + 1], b_wire, b_coeff.ctypes.data, values, one)
+        _row(c, c_start[i], c_start[i + 1], c_wire, c_coeff.ctypes.data, values, one)
         fr_mul(a, a, b)
         if not fr_eq(a, c):
             return i
@@ -88,27 +78,30 @@ def broken_row(a, b, c, z):
 
 
 @kernel
-def fill_square_rows(a_values, b_values, a_start, a_wire, a_coeff, b_start, b_wire, b_coeff, z, places):
-    """`square_rows`, row i in row places_i of its vectors.  Out: the first row that is no square, or -1."""
-    a, b, square, values = stack(4), stack(4), stack(4), z.ctypes.data
+def fill_square_rows(a_values, b_values, a_start, a_wire, a_coeff, b_start, b_wire, b_coeff, z, places, first, end):
+    """`square_rows`, row i in row places_i of its vectors."""
+    a, b, square, one, values = stack(4), stack(4), stack(4), stack(4), z.ctypes.data
+    _one(one)
     n = len(a_start) - 1
-    for i in range(n):
-        _row(a, a_start[i], a_start[i + 1], a_wire, a_coeff.ctypes.data, values)
-        _row(b, b_start[i], b_start[i + 1], b_wire, b_coeff.ctypes.data, values)
+    for i in range(first, min(n, end)):
+        _row(a, a_start[i], a_start[i + 1], a_wire, a_coeff.ctypes.data, values, one)
+        _row(b, b_start[i], b_start[i + 1], b_wire, b_coeff.ctypes.data, values, one)
         fr_mul(square, a, a)
         if not fr_eq(square, b):
             return i
         fr_copy(row(a_values, places[i]), a)
         fr_copy(row(b_values, places[i]), b)
-    for i in range(n, len(places)):
+    for i in range(max(n, first), end):
         fr_zero(row(a_values, places[i]))
         fr_zero(row(b_values, places[i]))
     return -1
 
 
-def square_rows(transforms, a_values, b_values, a, b, z):
-    """The first i with <A_i, z>^2 != <B_i, z>, or -1.  Out: the vectors of both values, 0 beyond the last row; unfinished if a row fails.
+def square_rows(transforms, a_values, b_values, a, b, z, at):
+    """The first i of a slice with <A_i, z>^2 != <B_i, z>, or -1.
 
-    In: matrices (start, wire, coeff) with at most as many rows as the domain has points; z (n, 4) Montgomery.
+    In: matrices (start, wire, coeff) with at most as many rows as the domain has points; z (n, 4) Montgomery; the slice begins with a
+    multiple of 8 and ends with one, or with the domain.
+    Out: in the vectors, those points of both values, 0 beyond the last row; unfinished if a row fails.
     """
-    return fill_square_rows(a_values, b_values, *a, *b, z, transforms.places)
+    return fill_square_rows(a_values, b_values, *a, *b, z, transforms.places, at.start, at.stop)

@@ -1,7 +1,8 @@
 """The vector bodies of sparse.py's `square_rows` and `broken_row`: eight rows a block, reduced at once.
 
 An entry adds the columns of its product to those of a lane.  Short rows have a lane each, and their entries come in turn; of long ones
-a row's entries come eight at a time, and its lanes are added up in the end.  A block takes whichever is fewer steps.  A product of a canonical coefficient and a value in the Montgomery form of words is c z 2^256 - and 2^-260 of it after `reduce`.
+a row's entries come eight at a time, and its lanes are added up in the end.  A block takes whichever is fewer steps.  A product of a
+canonical coefficient and a value in the Montgomery form of words is c z 2^256 - and 2^-260 of it after `reduce`.
 """
 
 import numpy as np
@@ -174,10 +175,10 @@ def _first_lane(bits):
 
 
 @kernel
-def _square_rows(a_values, b_values, a_start, a_wire, a_coeff, b_start, b_wire, b_coeff, z, places):
+def _square_rows(a_values, b_values, a_start, a_wire, a_coeff, b_start, b_wire, b_coeff, z, places, first, end):
     columns = stack(640)  # 8 rows
     n = len(a_start) - 1
-    for t in range(len(places)):
+    for t in range(first, end):
         a, b = row(a_values, places[t]), row(b_values, places[t])
         if LANES * t >= n:
             fr8_zero(a)
@@ -217,18 +218,18 @@ def _too_long(*matrices):
     return max(int(np.diff(start).max(initial=0)) for start, _, _ in matrices) > MAX_ENTRIES
 
 
-def square_rows(transforms, a_values, b_values, a, b, z):
+def square_rows(transforms, a_values, b_values, a, b, z, at):
     """As the portable body says."""
     if _too_long(a, b):
-        return _one_by_one(transforms, a_values, b_values, a, b, z)
-    return _square_rows(a_values, b_values, *a, *b, z, transforms.places)
+        return _one_by_one(transforms, a_values, b_values, a, b, z) if at.start == 0 else -1
+    return _square_rows(a_values, b_values, *a, *b, z, transforms.places, at.start // LANES, at.stop // LANES)
 
 
 def _one_by_one(transforms, a_values, b_values, a, b, z):
-    """By the portable body."""
+    """All rows, by the portable body."""
     n = transforms.size
     words = np.empty((2, n, FR_WORDS), np.uint64)
-    failed = sparse.fill_square_rows(*words, *a, *b, z, np.arange(n))
+    failed = sparse.fill_square_rows(*words, *a, *b, z, np.arange(n), 0, n)
     if failed < 0:
         a_values[:], b_values[:] = map(transforms.read_values, words)
     return failed

@@ -12,9 +12,12 @@ from bonsai_verifier.kernels.fr import (
     fr_is_zero,
     fr_mul,
     fr_one,
+    fr_reduce,
     fr_zero,
 )
 from bonsai_verifier.kernels.limbs import load_word, stack
+
+from .combination import combine
 
 # The numbers of dsl.trace.Op; tests hold the two lists against each other.
 LINEAR, PRODUCT, BIT, FIFTH, INVERSE, DEFAULT, SELECT, QUOTIENT = 0, 1, 2, 3, 4, 5, 6, 7
@@ -23,13 +26,12 @@ _NO_BIT = np.uint64(0)
 
 
 @inner
-def _linear(d, k, start, register, coeff, registers):
-    """d := combination k.  registers, coeff: addresses of 32-byte elements."""
-    term = stack(4)
-    fr_zero(d)
-    for i in range(start[k], start[k + 1]):
-        fr_mul(term, coeff + FR_BYTES * i, registers + FR_BYTES * np.int64(register[i]))
-        fr_add(d, d, term)
+def _linear(d, k, start, register, coeff, registers, one):
+    """d := combination k.  registers, coeff, one: addresses of 32-byte elements."""
+    others, rest = stack(9), stack(4)
+    if combine(d, others, start[k], start[k + 1], register, coeff, registers, one):
+        fr_reduce(rest, others)
+        fr_add(d, d, rest)
 
 
 @kernel
@@ -41,28 +43,29 @@ def run_tape(registers, code, start, register, coeff, given):
     caller supplied.
     """
     base, coeffs = np.int64(registers.ctypes.data), np.int64(coeff.ctypes.data)
-    u, v, w = stack(4), stack(4), stack(4)
+    u, v, w, one = stack(4), stack(4), stack(4), stack(4)
+    fr_one(one)
     for i in range(code.shape[0]):
         op, target, x, y, immediate = code[i, 0], code[i, 1], code[i, 2], code[i, 3], code[i, 4]
         d = base + FR_BYTES * np.int64(target)
         if op == DEFAULT:
             if not given[target]:
-                _linear(u, x, start, register, coeffs, base)
+                _linear(u, x, start, register, coeffs, base, one)
                 fr_copy(d, u)
             continue
         if op == SELECT:
-            _linear(u, immediate, start, register, coeffs, base)
-            _linear(v, y if fr_is_zero(u) else x, start, register, coeffs, base)
+            _linear(u, immediate, start, register, coeffs, base, one)
+            _linear(v, y if fr_is_zero(u) else x, start, register, coeffs, base, one)
             fr_copy(d, v)
             continue
-        _linear(u, x, start, register, coeffs, base)
+        _linear(u, x, start, register, coeffs, base, one)
         if op == LINEAR:
             fr_copy(d, u)
         elif op == PRODUCT:
             if x == y:
                 fr_mul(d, u, u)
             else:
-                _linear(v, y, start, register, coeffs, base)
+                _linear(v, y, start, register, coeffs, base, one)
                 fr_mul(d, u, v)
         elif op == BIT:
             fr_from_mont(v, u)
@@ -76,11 +79,11 @@ def run_tape(registers, code, start, register, coeff, given):
             fr_mul(v, u, u)
             fr_mul(w, v, v)
             fr_mul(v, w, u)
-            _linear(u, y, start, register, coeffs, base)
+            _linear(u, y, start, register, coeffs, base, one)
             fr_add(d, v, u)
         elif op == INVERSE:
             fr_inv(d, u)
         elif op == QUOTIENT:
-            _linear(v, y, start, register, coeffs, base)
+            _linear(v, y, start, register, coeffs, base, one)
             fr_inv(w, v)
             fr_mul(d, u, w)

@@ -8,7 +8,7 @@ import secrets
 
 import numpy as np
 
-from bonsai_verifier.curve import ONE_2, g1_sum, negate_g1
+from bonsai_verifier.curve import ONE_2, g1_sum, g1_total, negate_g1
 from bonsai_verifier.field import Words, fr_from_canonical, fr_to_canonical, limbs_from_ints
 from bonsai_verifier.pairing import product_is_one
 
@@ -57,7 +57,7 @@ def check_proving_key(key: ProvingKey, square: SquareR1CS) -> None:
         g1_sum(powers[:n], fr_to_canonical(domain.interpolate(_rows(matrix, z, n))))
         for matrix, powers in ((square.a, key.open_alpha), (square.b, key.open_tau))
     ]
-    require("commit", g1_sum(key.commit, weights), delta, g1_sum(np.stack(shares), limbs_from_ints([1, 1], 4)), one)
+    require("commit", g1_sum(key.commit, weights), delta, g1_total(shares), one)
     check_multiples(key)
 
 
@@ -66,7 +66,7 @@ def _weights(n: int) -> Words:
 
 
 def _difference(p: Words, q: Words) -> Words:
-    return g1_sum(np.stack([p, negate_g1(q[None])[0]]), limbs_from_ints([1, 1], 4))
+    return g1_total([p, negate_g1(q[None])[0]])
 
 
 def _rows(matrix: SparseRows, z: Words, n: int) -> Words:

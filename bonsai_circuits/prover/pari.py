@@ -4,9 +4,9 @@ The polynomials and their transforms are those of polynomial.py.  An attempt sha
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
 from secrets import randbelow
 from typing import TypeAlias
 
@@ -16,7 +16,7 @@ from bonsai_verifier.batch import verify
 from bonsai_verifier.curve import encode_g1_many
 from bonsai_verifier.field import Octets, Words, fr_from_ints, fr_is_canonical, fr_to_canonical
 from bonsai_verifier.parameters import CONTEXT_BYTES, FR_MODULUS, SCALAR_BYTES
-from bonsai_verifier.threads import Run, count, workers
+from bonsai_verifier.threads import Workers, call, count, workers
 from bonsai_verifier.transcript import challenge, derive_key
 
 from ..errors import CircuitMismatch, InputError, KeyRefused, Unsatisfied, WireError
@@ -41,12 +41,14 @@ def prove(
     *,
     threads: int = 1,
     timings: Timings | None = None,
+    check: Callable[[], object] = lambda: None,
 ) -> bytes:
     """The 128 bytes T | U | v that prove the assignment's public inputs, with masks made for this proof alone.
 
-    In: assignment (n_wires, 4) in Montgomery form, z_0 = 1, copied first; context, 32 bytes that the proof is bound to.  timings receives
-    the seconds of "key" (what the first proof with it takes), "rows", "transforms", "T", "challenge" (also v and the quotients by X - r),
-    "U" and "verify".  threads: of T and U; 0: one for each core.  Calls from several threads share the key, and nothing else.
+    In: assignment (n_wires, 4) in Montgomery form, z_0 = 1, copied first; context, 32 bytes that the proof is bound to.
+    timings receives the seconds of "key" (what the first proof with it takes), "rows" (also the masks and `check`), "transforms", "T",
+    "challenge" (also v and the quotients by X - r), "U" and "verify".  threads: 0 for one each core.  check is called beside the rows,
+    and what it raises comes before what they say.  Calls from several threads share the key, and nothing else.
     No proof is handed out that does not verify: under a wrong key it would be false, and tell of the witness what the masks should hide.
     Not constant time: see SECURITY.md.
     Raises Unsatisfied: a row fails.  InputError: a wrong shape or value, a random source that repeats itself.  CircuitMismatch: the key
@@ -58,28 +60,21 @@ def prove(
     _require_fitting(key, square, assignment, context)
     try:
         with workers(n_threads) as run:
-            return _prove(key, square, assignment, context, _Sums(key, n_threads, run), timings)
+            return _prove(key, square, assignment, context, check, run, timings)
     except BaseException as error:
         # The frames below hold the witness and masks, and this one its copy: a traceback that shows locals must not see them.
         del assignment
         raise error.with_traceback(None) from None
 
 
-@dataclass(frozen=True, slots=True)
-class _Sums:
-    """How T and U are taken."""
-
-    key: ProvingKey
-    jobs: int
-    run: Run
-
-    def take(self, which: int, scalars: Words) -> Words:
-        """sum_i k_i P_i over the points of T or U, (12,) affine.  In: scalars canonical."""
-        return self.key.points().sum(which, scalars, jobs=self.jobs, run=self.run)
-
-
 def _prove(
-    key: ProvingKey, square: SquareR1CS, assignment: Words, context: bytes, sums: _Sums, timings: Timings | None
+    key: ProvingKey,
+    square: SquareR1CS,
+    assignment: Words,
+    context: bytes,
+    check: Callable[[], object],
+    run: Workers,
+    timings: Timings | None,
 ) -> bytes:
     with timed(timings, "key"):
         key.points()
@@ -87,8 +82,9 @@ def _prove(
     proof, attempt = None, 0
     bound = key.verifying_key.digest + context + assignment.tobytes()
     while proof is None:
-        masks = fresh_masks(attempt.to_bytes(_COUNT_BYTES, "little") + bound)
-        proof, attempt = _attempt(key, square, assignment, masks, public_inputs, context, sums, timings), attempt + 1
+        masks = partial(fresh_masks, attempt.to_bytes(_COUNT_BYTES, "little") + bound)
+        proof = _attempt(key, square, assignment, masks, public_inputs, context, check, run, timings)
+        attempt += 1
     with timed(timings, "verify"):
         if not _verifies(key, public_inputs, proof, context):
             raise KeyRefused(
@@ -118,26 +114,28 @@ def _attempt(
     key: ProvingKey,
     square: SquareR1CS,
     assignment: Words,
-    masks: tuple[int, int],
+    new_masks: Callable[[], tuple[int, int]],
     public_inputs: Octets,
     context: bytes,
-    sums: _Sums,
+    check: Callable[[], object],
+    run: Workers,
     timings: Timings | None,
 ) -> bytes | None:
-    """Steps 1 to 6 with these masks; None if the challenge lies in H or a point is infinite: start again, output nothing."""
-    domain = Domain(key.domain_size)
+    """Steps 1 to 6 with new masks; None if the challenge lies in H or a point is infinite: start again, output nothing."""
+    domain, points, threads = Domain(key.domain_size), key.points(), run.threads
     with timed(timings, "rows"):
         polynomials = ProofPolynomials(domain, key.n_private)
-        failed = polynomials.rows(square, assignment)
-        if failed >= 0:
-            raise Unsatisfied(f"row {failed}", "the assignment does not satisfy it: <A, z>^2 is not <B, z>")
+        shares = [partial(polynomials.rows, square, assignment, at) for at in run.shares(domain.size, domain.size)]
+        _, masks, *found = run(call, [check, new_masks, *shares])  # long ones first
+        if failed := [row for row in found if row >= 0]:
+            raise Unsatisfied(f"row {failed[0]}", "the assignment does not satisfy it: <A, z>^2 is not <B, z>")
     with timed(timings, "transforms"):
         # 1. a'(X) = a_w(X) + m(X) Z(X), m = s0 + s1 X
         # 2. q(X) = h(X) + 2 a(X) m(X) + m(X)^2 Z(X),   p(X) = b(X) + q(X) Z(X) = (a'(X) + x_A(X))^2
-        scalars = polynomials.commit(assignment, masks)
+        scalars = polynomials.commit(assignment, masks, run)
     with timed(timings, "T"):
         # 3. T = [(alpha a'(tau) + p(tau)) / delta]
-        t = sums.take(T, scalars)
+        t = points.sum(T, scalars, jobs=threads, run=run)
     with timed(timings, "challenge"):
         # 4. r = H(verifying-key digest, context, public inputs, T)
         r = challenge(key.verifying_key.digest, context, public_inputs, _encode(t))
@@ -147,7 +145,7 @@ def _attempt(
         scalars, v = polynomials.open(r)
     with timed(timings, "U"):
         # 6. U = [ (alpha (a'(X) - v) + (p(X) - p(r))) / (X - r) at X = tau ]
-        u = sums.take(U, scalars)
+        u = points.sum(U, scalars, jobs=threads, run=run)
     if not t.any() or not u.any():
         return None
     return _encode(t) + _encode(u) + v.to_bytes(SCALAR_BYTES, "little")

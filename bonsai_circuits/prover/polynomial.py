@@ -25,6 +25,7 @@ from typing import Any
 from bonsai_verifier.field import Words, ints_from_limbs, limbs_from_ints
 from bonsai_verifier.kernels.fr import FR_WORDS, fr_from_mont_many
 from bonsai_verifier.parameters import FR_MODULUS
+from bonsai_verifier.threads import Run, call
 
 from ..kernels.memory import arrays
 from ..keys.domain import COSET_SHIFT, Domain
@@ -49,21 +50,33 @@ class ProofPolynomials:
         self._masks = (0, 0)
         self._tail: list[int] = []
 
-    def rows(self, square: SquareR1CS, assignment: Words) -> int:
-        """The first row that does not hold, or -1.
+    def rows(self, square: SquareR1CS, assignment: Words, at: slice) -> int:
+        """The values of a and b at some points of the domain: the first row of the slice that does not hold, or -1.
 
-        In: assignment (n_wires, 4) Montgomery; a system that was checked: every wire exists, and the domain has room.
+        In: assignment (n_wires, 4) Montgomery; a system that was checked: every wire exists, and the domain has room; a slice between
+        multiples of 8, or up to the domain's end.
         """
         matrices = [(matrix.start, matrix.wire, matrix.coeff) for matrix in (square.a, square.b)]
         square_rows = _body("sparse", self._transforms).square_rows
-        failed: int = square_rows(self._transforms, self._a, self._b, *matrices, assignment)
+        failed: int = square_rows(self._transforms, self._a, self._b, *matrices, assignment, at)
         return failed
 
-    def commit(self, assignment: Words, masks: tuple[int, int]) -> Words:
-        """w | q | m, canonical: what T is the sum of.  In: the assignment whose rows hold."""
-        instance = len(assignment) - self._n_private
-        fr_from_mont_many(self._t[: self._n_private], assignment[instance:])
-        self._interpolate(assignment[:instance])
+    def commit(self, assignment: Words, masks: tuple[int, int], run: Run = map) -> Words:
+        """w | q | m, canonical: what T is the sum of.  In: the assignment whose rows hold.  Cost: four transforms."""
+        transforms, n_public_wires = self._transforms, len(assignment) - self._n_private
+
+        def of_a() -> None:
+            transforms.interpolate_twice(self._a, self._a_w, assignment[:n_public_wires])
+            self._s[:] = self._a
+            transforms.evaluate(self._s, coset=True)
+            _body("polynomial", transforms).square(transforms, self._s)
+            transforms.interpolate(self._s, coset=True)
+
+        def of_b() -> None:
+            transforms.interpolate(self._b)
+            fr_from_mont_many(self._t[: self._n_private], assignment[n_public_wires:])
+
+        list(run(call, [of_a, of_b]))
         self._masks = masks
         self._mask()
         self._t[-2:] = limbs_from_ints(masks, FR_WORDS)
@@ -88,16 +101,6 @@ class ProofPolynomials:
         carry = divide(transforms, p_part[n : 2 * n], self._s, r, (t0 + first * r) % R)
         divide(transforms, p_part[:n], self._b, r, carry)
         return self._u, v
-
-    def _interpolate(self, instance: Words) -> None:
-        """a, a_w, b and s from the values of a and b.  Cost: four transforms."""
-        transforms = self._transforms
-        transforms.interpolate_twice(self._a, self._a_w, instance)
-        transforms.interpolate(self._b)
-        self._s[:] = self._a
-        transforms.evaluate(self._s, coset=True)
-        _body("polynomial", transforms).square(transforms, self._s)
-        transforms.interpolate(self._s, coset=True)
 
     def _mask(self) -> None:
         """q = h + 2 a m + m^2 Z and p = b + q Z: q to t; p in b, from X^N on in s, and the tail, from X^2N on."""

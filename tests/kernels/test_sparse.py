@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from bonsai_circuits.keys.domain import Domain
 from bonsai_circuits.kernels import sparse
+from bonsai_circuits.keys.domain import Domain
 from bonsai_circuits.prover.polynomial import _body
 from bonsai_circuits.r1cs.system import SparseRows
 from bonsai_verifier.field import fr_from_ints, fr_to_ints
@@ -37,21 +37,22 @@ def satisfied(lengths: list[int], seed: int) -> tuple[list[dict[int, int]], list
 
 @pytest.mark.usefixtures("body")
 @pytest.mark.parametrize(
-    ("n", "lengths"), [(24, [1, 2, 7, 8, 9, 16, 17, 0, 3, 40, 64]), (8, [5] * 8), (16, SHORT), (11, [600, 1]), (8, [3000])]
+    ("n", "lengths"),
+    [(24, [1, 2, 7, 8, 9, 16, 17, 0, 3, 40, 64]), (8, [5] * 8), (16, SHORT), (11, [600, 1]), (8, [3000])],
 )
 def test_rows_are_the_products_and_failing_ones_are_found(n: int, lengths: list[int]) -> None:
     domain = Domain(n)
     a, b, z, values = satisfied(lengths, n)
     transforms, square_rows = domain.transforms, _body("sparse", domain.transforms).square_rows
     a_values, b_values = np.empty((2, *transforms.shape), np.uint64)
-    assert square_rows(transforms, a_values, b_values, matrix(a), matrix(b), fr_from_ints(z)) == -1
+    assert square_rows(transforms, a_values, b_values, matrix(a), matrix(b), fr_from_ints(z), slice(0, n)) == -1
     beyond = [0] * (n - len(values))
     assert fr_to_ints(transforms.write_values(a_values)) == values + beyond
     assert fr_to_ints(transforms.write_values(b_values)) == [v * v % R for v in values] + beyond
     first = len(z) - len(lengths)
     for i in range(len(lengths)):
         wrong = [*z[: first + i], *((x + 1) % R for x in z[first + i :])]
-        assert square_rows(transforms, a_values, b_values, matrix(a), matrix(b), fr_from_ints(wrong)) == i
+        assert square_rows(transforms, a_values, b_values, matrix(a), matrix(b), fr_from_ints(wrong), slice(0, n)) == i
 
 
 def test_rows_too_long_for_lanes_take_the_other_body(vector: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,7 +63,8 @@ def test_rows_too_long_for_lanes_take_the_other_body(vector: None, monkeypatch: 
     with cpu.use("vector"):
         transforms = Domain(8).transforms
         a_values, b_values = np.empty((2, *transforms.shape), np.uint64)
-        assert sparse_lanes.square_rows(transforms, a_values, b_values, matrix(a), matrix(b), fr_from_ints(z)) == -1
+        arguments = transforms, a_values, b_values, matrix(a), matrix(b), fr_from_ints(z)
+        assert sparse_lanes.square_rows(*arguments, slice(0, 8)) == -1
         assert fr_to_ints(transforms.write_values(a_values)) == [*values, *[0] * 5]
         assert sparse_lanes.broken_row(matrix(a), matrix(a), matrix(b), fr_from_ints(z)) == -1
 

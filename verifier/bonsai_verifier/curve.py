@@ -169,6 +169,12 @@ def g1_sum(points: Words, scalars: Words, *, in_g1: bool = False, run: Run = map
     return out
 
 
+def g1_total(points: Sequence[Words]) -> Words:
+    """The sum of some points, (12,) each, at least one."""
+    out: Words = _msm.g1_total(points)
+    return out
+
+
 def g1_sums(
     points: Sequence[Words],
     scalars: Sequence[Words],

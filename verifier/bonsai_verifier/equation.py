@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .curve import g1_sum, g1_sums, in_g1_many, negate_g1, one_words
+from .curve import g1_sums, g1_total, in_g1_many, negate_g1, one_words
 from .field import Octets, Words
 from .kernels import cpu
 from .kernels.fr import FR_WORDS
@@ -177,15 +177,7 @@ def _joined(pairs: list[tuple[Words, Words]]) -> list[tuple[Words, Words]]:
     of_q: dict[bytes, list[tuple[Words, Words]]] = {}
     for pair in pairs:
         of_q.setdefault(pair[1].tobytes(), []).append(pair)
-    return [(_added([p for p, _ in equal]), equal[0][1]) for equal in of_q.values()]
-
-
-def _added(points: list[Words]) -> Words:
-    if len(points) == 1:
-        return points[0]
-    ones = np.zeros((len(points), 4), np.uint64)
-    ones[:, 0] = 1
-    return g1_sum(np.array(points), ones)
+    return [(g1_total([p for p, _ in equal]), equal[0][1]) for equal in of_q.values()]
 
 
 def holds(vk: VerifyingKey, c: Claims, weights: Words) -> bool:

@@ -55,6 +55,11 @@ def workers(threads: int) -> Iterator[Workers]:
         pool.shutdown(cancel_futures=True)
 
 
+def call(job: Callable[[], Any]) -> Any:
+    """job(): what a `run` of different jobs takes."""
+    return job()
+
+
 def blocks(n: int, size: int) -> list[slice]:
     """0..n in slices of `size`, the last one shorter."""
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]

@@ -62,8 +62,9 @@ def test_digits_are_small_and_make_the_scalar_or_that_less_r(bits: int, seed: in
     windows = Windows(bits, 1)
     scalars = EDGES + scalars_of(50, seed)
     absent = np.zeros(len(scalars), np.bool_)
-    digits = np.empty((windows.count, len(scalars)), np.int16)
-    fixed._write_digits(digits, limbs_from_ints(scalars, 4), absent, *fixed._offsets(windows), bits)
+    digits, counts = np.empty((windows.count, len(scalars)), np.int16), np.zeros(windows.count, np.int64)
+    fixed._write_digits(digits, counts, limbs_from_ints(scalars, 4), absent, *fixed._offsets(windows), bits)
+    assert counts.tolist() == np.count_nonzero(digits, axis=1).tolist()
     for k, column in zip(scalars, digits.T.tolist(), strict=True):
         assert all(-(1 << (bits - 1)) <= d <= 1 << (bits - 1) for d in column)
         assert -sum(d << (bits * w) for w, d in enumerate(column)) == (k if k <= R // 2 else k - R)
@@ -71,7 +72,7 @@ def test_digits_are_small_and_make_the_scalar_or_that_less_r(bits: int, seed: in
         if nearest < 1 << (bits - 1):
             assert np.count_nonzero(column) == (nearest > 0)
     absent[:] = True
-    fixed._write_digits(digits, limbs_from_ints(scalars, 4), absent, *fixed._offsets(windows), bits)
+    fixed._write_digits(digits, counts, limbs_from_ints(scalars, 4), absent, *fixed._offsets(windows), bits)
     assert not digits.any()
 
 

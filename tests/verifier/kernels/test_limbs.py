@@ -71,6 +71,37 @@ def test_binary_operation_equals_integers(ops: limbs.FieldOperations, m: int, n:
 
 
 @fields
+def test_products_are_added_up_and_reduced_once(ops: limbs.FieldOperations, m: int, n: int) -> None:
+    @given(st.lists(st.tuples(elements(m), elements(m)), max_size=5), st.integers(0, 2**63 - 6))
+    def check(pairs: list[tuple[int, int]], before: int) -> None:
+        start = before * (m - 1) ** 2
+        t = limbs_from_ints([start], 2 * n + 1)
+        for a, b in pairs:
+            call(ops.add_product, t, limbs_from_ints([a], n), limbs_from_ints([b], n))
+        whole = start + sum(a * b for a, b in pairs)
+        assert ints_from_limbs(t) == [whole]
+        d = np.zeros((1, n), np.uint64)
+        call(ops.reduce, d, t)
+        assert ints_from_limbs(d) == [whole * pow(2 ** (64 * n), -1, m) % m]
+
+    check()
+
+
+@fields
+def test_any_words_are_reduced(ops: limbs.FieldOperations, m: int, n: int) -> None:
+    @given(
+        st.sampled_from([0, 1, 2 ** (128 * n) - 1, 2 ** (128 * n), 2 ** (128 * n + 64) - 1])
+        | st.integers(0, 2 ** (128 * n + 64) - 1)
+    )
+    def check(whole: int) -> None:
+        d = np.zeros((1, n), np.uint64)
+        call(ops.reduce, d, limbs_from_ints([whole], 2 * n + 1))
+        assert ints_from_limbs(d) == [whole * pow(2 ** (64 * n), -1, m) % m]
+
+    check()
+
+
+@fields
 def test_a_second_factor_need_not_be_reduced(ops: limbs.FieldOperations, m: int, n: int) -> None:
     radix = 2 ** (64 * n)
 

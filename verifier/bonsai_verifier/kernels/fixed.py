@@ -26,7 +26,7 @@ from .cache import kernel
 from .fr import FR_WORDS
 from .g1 import G1_AFFINE_WORDS
 from .limbs import rows, words
-from .msm import Array, Run, adder, g1_msm, joined
+from .msm import Array, Run, adder, g1_total, joined
 
 SCALAR_BITS = 255
 ROW_BYTES = 128  # of a point in the vector body's form; portable: 96
@@ -151,15 +151,14 @@ class FixedPoints:
         jobs = max(1, min(jobs, n * w.count // _LEAST_JOB))
         size = max(1, -(-n // (_PARTS * jobs if jobs > 1 else 1)))
         parts = [slice(start, min(start + size, n)) for start in range(0, n, size)]
-        digits = np.empty((w.count, n), np.int16)
+        digits, counts = np.empty((w.count, n), np.int16), np.zeros((len(parts), w.count), np.int64)
         offsets = _offsets(w)
 
-        def write(part: slice) -> Array:
-            columns = digits[:, part]
-            _write_digits(columns, scalars[part], self.absent[p][part], *offsets, w.bits)
-            return np.count_nonzero(columns, axis=1) if jobs > 1 else np.zeros(w.count, np.int64)
+        def write(j: int) -> None:
+            for part, count in zip(parts[j::jobs], counts[j::jobs], strict=True):
+                _write_digits(digits[:, part], count, scalars[part], self.absent[p][part], *offsets, w.bits)
 
-        counts = list(run(write, parts))
+        list(run(write, range(jobs)))
         pieces = [
             _Piece(k % w.sets, self._firsts[p] + k // w.sets * self.lengths[p] + part.start, part, k, int(count[k]))
             for k in sorted(range(w.count), key=lambda k: k % w.sets)
@@ -174,8 +173,7 @@ class FixedPoints:
         def job(share: list[_Piece]) -> Array:
             return self._job(digits, share)
 
-        sums = list(run(job, shares))
-        return sums[0] if jobs == 1 else g1_msm(np.stack(sums), np.array([[1, 0, 0, 0]] * jobs, np.uint64))
+        return g1_total(list(run(job, shares)))
 
     def _job(self, digits: Array, share: "list[_Piece]") -> Array:
         """The sum over these."""
@@ -214,33 +212,42 @@ def _offsets(w: Windows) -> tuple[Array, Array]:
 
 
 @kernel
-def _write_digits(out, scalars, absent, offset, other_offset, c):
-    """Column i of out (W, n) int16 = the digits of k_i, least first, with their signs changed; 0 where absent."""
-    mask, middle = np.int64((1 << c) - 1), np.int64((1 << (c - 1)) - 1)
-    k = np.zeros(FR_WORDS + 2, np.uint64)
-    for i in range(len(scalars)):
-        if absent[i] or (scalars[i, 0] | scalars[i, 1] | scalars[i, 2] | scalars[i, 3]) == _ZERO:
-            out[:, i] = 0
-            continue
+def _write_digits(out, counts, scalars, absent, offset, other_offset, c):
+    """Column i of out (W, n) int16 = the digits of k_i, least first, with their signs changed; 0 where absent.
+
+    counts: of each window's digits that are not 0.  First whole numbers, then window by window, as vectors: a stored digit of r - k is
+    not only that of k with another offset, but all of its bits are turned.
+    """
+    n, mask, middle = len(scalars), (_ONE << np.uint64(c)) - _ONE, np.int64((1 << (c - 1)) - 1)
+    shifted, turned = np.empty((FR_WORDS + 2, n), np.uint64), np.empty(n, np.int16)
+    for i in range(n):
         j = FR_WORDS - 1
         while j > 0 and scalars[i, j] == _HALF[j]:
             j -= 1
-        large = scalars[i, j] > _HALF[j]
+        large = scalars[i, j] > _HALF[j] and not absent[i]
+        turned[i] = -1 if large else 0
         borrow, carry = _ZERO, _ZERO
         for j in range(FR_WORDS):
-            x, a = scalars[i, j], offset[j]
+            x, a = _ZERO if absent[i] else scalars[i, j], offset[j]
             if large:
                 d = _ORDER[j] - x
                 a, next_borrow = other_offset[j], _ONE if _ORDER[j] < x or d < borrow else _ZERO
                 x, borrow = d - borrow, next_borrow
             s = x + a
-            k[j] = s + carry
-            carry = _ONE if s < x or k[j] < s else _ZERO
-        k[FR_WORDS] = carry + (other_offset[FR_WORDS] if large else offset[FR_WORDS])
-        for w in range(len(out)):
-            word, bit = w * c >> 6, np.uint64(w * c & 63)
-            x = k[word] >> bit
-            if bit != _ZERO:
-                x |= k[word + 1] << (_SIXTY_FOUR - bit)
-            digit = np.int64(x) & mask
-            out[w, i] = digit - middle - 1 if large else middle - digit
+            t = s + carry
+            carry = _ONE if s < x or t < s else _ZERO
+            shifted[j, i] = t
+        shifted[FR_WORDS, i] = carry + (other_offset[FR_WORDS] if large else offset[FR_WORDS])
+        shifted[FR_WORDS + 1, i] = _ZERO
+    for w in range(len(out)):
+        word, bit = w * c >> 6, w * c & 63
+        digits, low, high, down = out[w], shifted[word], shifted[word + 1], np.uint64(bit)
+        up, some = _SIXTY_FOUR - down, np.int64(0)
+        for i in range(n):
+            x = low[i] >> down
+            if bit:
+                x |= high[i] << up
+            digit = np.int16(middle - np.int64(x & mask)) ^ turned[i]
+            digits[i] = digit
+            some += np.int64(digit != 0)
+        counts[w] = some

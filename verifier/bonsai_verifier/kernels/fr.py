@@ -11,6 +11,7 @@ _ops = field_operations("fr", FR_MODULUS, FR_WORDS)
 fr_mul, fr_add, fr_sub, fr_copy = _ops.mul, _ops.add, _ops.sub, _ops.copy
 fr_sqr, fr_neg = _ops.sqr, _ops.neg
 fr_from_mont, fr_to_mont, fr_zero, fr_one = _ops.from_mont, _ops.to_mont, _ops.zero, _ops.one
+fr_add_product, fr_reduce = _ops.add_product, _ops.reduce
 fr_is_zero, fr_eq = _ops.is_zero, _ops.eq
 fr_is_canonical = _ops.is_canonical
 fr_inv = inversion(

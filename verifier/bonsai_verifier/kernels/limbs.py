@@ -180,6 +180,12 @@ def join_words(b: ir.IRBuilder, limbs: list[ir.Value]) -> ir.Value:
     return acc
 
 
+def split_words(b: ir.IRBuilder, x: ir.Value) -> list[ir.Value]:
+    """The inverse of join_words."""
+    n = x.type.width // WORD_BITS
+    return [b.trunc(b.lshr(x, ir.Constant(x.type, WORD_BITS * i)), I64) for i in range(n)]
+
+
 # Fields ----------------------------------------------------------------------------------------------------------------------
 
 
@@ -189,6 +195,8 @@ class FieldOperations(NamedTuple):
     mul(d, a, b)  add(d, a, b)  sub(d, a, b)  sqr(d, a)  neg(d, a)  copy(d, a)   in Montgomery form, as the module's contract says
     from_mont(d, a)   canonical a 2^(-64n) mod m        to_mont(d, a)   a 2^(64n) mod m; a is any n-limb integer below m
     zero(d)  one(d)   the constants 0 and 2^(64n) mod m
+    add_product(t, a, b)   t += a b, of 2n + 1 words, reduced later: for up to 2^63 products
+    reduce(d, t)      t 2^(-64n) mod m
     is_zero(a)  eq(a, b)   boolean    is_canonical(a)   a < m as plain integers
     """
 
@@ -201,6 +209,8 @@ class FieldOperations(NamedTuple):
     copy: Any
     from_mont: Any
     to_mont: Any
+    add_product: Any
+    reduce: Any
     zero: Any
     one: Any
     is_zero: Any
@@ -221,7 +231,7 @@ def field_operations(name: str, modulus: int, n: int) -> FieldOperations:
         return join_words(b, _load(b, p, n))
 
     def store(b: ir.IRBuilder, d: ir.Value, x: ir.Value) -> None:
-        _store(b, d, [b.trunc(b.lshr(x, ir.Constant(whole, WORD_BITS * i)), I64) for i in range(n)])
+        _store(b, d, split_words(b, x))
 
     def store_reduced(b: ir.IRBuilder, d: ir.Value, x: ir.Value) -> None:
         """x in [0, 2 m)."""
@@ -261,6 +271,41 @@ def field_operations(name: str, modulus: int, n: int) -> FieldOperations:
         store_product(b, d, _load(b, p, n), _limbs(1, n))
 
     @named
+    def add_product(b: ir.IRBuilder, t: ir.Value, p: ir.Value, q: ir.Value) -> None:
+        x = _load(b, p, n)
+        product = [_const(0)] * (2 * n + 1)
+        for i, y_i in enumerate(_load(b, q, n)):
+            carry = _const(0)
+            for j, x_j in enumerate(x):
+                product[i + j], carry = mul_add(b, x_j, y_i, product[i + j], carry)
+            product[i + n] = carry
+        _store(b, t, split_words(b, b.add(join_words(b, _load(b, t, 2 * n + 1)), join_words(b, product))))
+
+    @named
+    def reduce(b: ir.IRBuilder, d: ir.Value, t: ir.Value) -> None:
+        # Word 2n comes back times 2^(128n) mod m: below 2^(128n) + 2^64 m.  After n steps below 2^(64n) + m and a bit, so some m are left
+        *low, top = _load(b, t, 2 * n + 1)
+        folded, carry = [], _const(0)
+        for f_j in _limbs(radix**2 % modulus, n):
+            word, carry = mul_add(b, top, f_j, carry)
+            folded.append(word)
+        words_left = split_words(
+            b, b.add(join_words(b, [*low, _const(0)]), join_words(b, [*folded, carry, *[_const(0)] * n]))
+        )
+        above = _const(0)
+        for i in range(n):
+            k, carry = b.mul(words_left[i], minus_m_inverse), _const(0)
+            for j in range(n):
+                words_left[i + j], carry = mul_add(b, k, m[j], words_left[i + j], carry)
+            words_left[i + n], above = mul_add(b, _const(1), words_left[i + n], carry, above)
+        words_left[2 * n] = b.add(words_left[2 * n], above)
+        x = join_words(b, words_left[n:])
+        for i in reversed(range((radix // modulus + 2).bit_length())):
+            multiple = ir.Constant(x.type, modulus << i)
+            x = b.select(b.icmp_unsigned(">=", x, multiple), b.sub(x, multiple), x)
+        _store(b, d, split_words(b, x)[:n])
+
+    @named
     def add(b: ir.IRBuilder, d: ir.Value, p: ir.Value, q: ir.Value) -> None:
         store_reduced(b, d, b.add(load(b, p), load(b, q)))
 
@@ -289,6 +334,8 @@ def field_operations(name: str, modulus: int, n: int) -> FieldOperations:
         copy=copy,
         from_mont=from_mont,
         to_mont=to_mont,
+        add_product=add_product,
+        reduce=reduce,
         zero=constant(f"{name}_zero", 0, n),
         one=constant(f"{name}_one", radix % modulus, n),
         is_zero=predicate(lambda b, p: b.icmp_unsigned("==", load(b, p), zero_whole)),

@@ -72,6 +72,15 @@ def g1_msm(points: Array, scalars: Array, *, in_g1: bool = False, run: Run = map
     return g1_sums([points], [scalars], [(0, 0)], in_g1=in_g1, run=run)[0].total
 
 
+def g1_total(points: Sequence[Array]) -> Array:
+    """The sum of some points, (12,) affine each, at least one."""
+    if len(points) == 1:
+        return points[0]
+    ones = np.zeros((len(points), FR_WORDS), np.uint64)
+    ones[:, 0] = 1
+    return g1_msm(np.stack(points), ones)
+
+
 def g1_sums(
     points: Sequence[Array],
     scalars: Sequence[Array],
