@@ -14,7 +14,7 @@ circuit.make_development_keys()
 import gc
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -158,15 +158,25 @@ class _Operations:
         context: bytes = bytes(CONTEXT_BYTES),
         timings: dict[str, float] | None = None,
         threads: int = 1,
+        on_step: Callable[[str], object] = lambda name: None,
     ) -> bytes:
-        """128 bytes.  threads: 0 for one a core.
+        """128 bytes.  threads: 0 for one a core.  timings and on_step as prover/pari.py has them.
 
         Raises Unsatisfied with the reports of the first broken rows; CircuitMismatch: a key of another circuit.
         """
         self._require_digest("proving key", key.circuit_digest)
         self._require_digest("witness", witness.tape.circuit_digest)
         check = partial(self._require_satisfied, witness)
-        return pari.prove(key, self.square, witness.square(), context, threads=threads, timings=timings, check=check)
+        return pari.prove(
+            key,
+            self.square,
+            witness.square(),
+            context,
+            threads=threads,
+            timings=timings,
+            check=check,
+            on_step=on_step,
+        )
 
     def _require_satisfied(self, witness: Witness) -> None:
         if failed := self.failures(witness, limit=_REPORTED_ROWS):

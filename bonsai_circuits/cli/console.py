@@ -100,6 +100,11 @@ class Steps:
         if self._lines:
             say(f"[{self._done + 1}/{self._total}] {what}")
 
+    def next(self, what: str) -> None:
+        """The step that was begun is done, and this one begins."""
+        self.done()
+        self.start(what)
+
     def done(self, n: int = 1) -> None:
         self._done += n
         self._progress.advance(self._task, n)

@@ -1,6 +1,7 @@
 """bonsai witness, bonsai check, bonsai prove."""
 
 import contextlib
+import os
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -106,7 +107,7 @@ def check(
 @click.option(
     "--check-key", is_flag=True, help="Check every element of the proving key first: once for a key from elsewhere."
 )
-@click.option("--threads", default=1, show_default=True, help="Of the sums of one proof; 0: one for each core.")
+@click.option("--threads", default=1, show_default=True, help="Of one proof; 0: one for each core.")
 @click.option("--timings", is_flag=True, help="Add the seconds of each step, and the most memory that was held.")
 def prove(
     circuit: str,
@@ -129,19 +130,15 @@ def prove(
     require_distinct(input_file, witness_file, out, public_out)
     bound = parse_context(context)
     taken: dict[str, float] = {}
-    with steps(3) as progress:
+    with steps(2 + len(pari.STEPS)) as progress:
         progress.start("witness")
         with pari.timed(taken, "witness"):
             found = _witness_of(target, input_file, witness_file)
         progress.done()
         progress.start("proving key")
         with pari.timed(taken, "load"):
-            if check_key:
-                target.proving_key(check=True)
-            key = target.proving_key(memory=0)
-        progress.done()
-        progress.start("proof")
-        proof = target.prove(key, found, bound, taken, threads)
+            key = target.proving_key(check=check_key, memory=0)
+        proof = target.prove(key, found, bound, taken, threads, progress.next)
         progress.done()
     public = found.public()
     write_atomic(public_out, format_inputs(public).encode())
@@ -171,10 +168,10 @@ def peak_mib() -> float | None:
 
 def require_distinct(*paths: Path | None) -> None:
     """No output is an input or another output.  Raises InputError."""
-    named = [path.resolve() for path in paths if path is not None]
+    named = [os.path.realpath(path) for path in paths if path is not None]
     for path in named:
         if named.count(path) > 1:
-            raise InputError(str(path), "is named twice, for reading and writing or for two outputs; name another file")
+            raise InputError(path, "is named twice, for reading and writing or for two outputs; name another file")
 
 
 def public_path(proof: Path) -> Path:

@@ -236,7 +236,9 @@ def with_multiples(key: ProvingKey, memory: int | None = None) -> ProvingKey:
     """The key with as many multiples of its points as `memory` bytes hold; None: MEMORY, or what two rows a point take if that is more.
 
     Cost: 255 doublings a point, fewer if there are few multiples.
+    Raises FileDamaged: a mapped key that is not as written.
     """
+    key.check_file()
     lengths = [len(key.t_points), len(key.u_points)]
     if memory is None:
         memory = max(MEMORY, sum(lengths) * _LEAST_ROWS * ROW_BYTES)
