@@ -23,7 +23,7 @@ from .field import Octets, Words
 from .pairing import gt_inverse, gt_is_one, gt_mul
 from .parameters import CONTEXT_BYTES, PROOF_BYTES, SCALAR_BYTES, WEIGHT_BITS
 from .search import Group, Membership, Part, batch_cost, search
-from .threads import ALONE, Run, Workers, count, workers
+from .threads import ALONE, Run, Workers, blocks, count, workers
 from .wire import (
     Bytes,
     PublicInputs,
@@ -49,6 +49,7 @@ WEIGHT_BYTES = WEIGHT_BITS // 8
 IN_DOMAIN = "proof: the challenge lies in the domain"
 BLOCK = 4096  # rows that are read at a time at most: what a core's cache holds
 
+_DRAW = 1 << 17  # bytes that are drawn at a time
 _PROBES = 2  # weights drawn ahead and thrown away, to see a source that starts afresh at every call
 _random_bytes = os.urandom
 
@@ -170,7 +171,7 @@ def _is_limit(x: object) -> bool:
 
 def _verdicts(read: list["_Read"], search_limit: float | None, seed_for_tests: bytes | None, run: Run) -> list[Verdict]:
     sizes = [len(r.claims) for r in read]
-    weights = np.split(draw_weights(sum(sizes), seed_for_tests), np.cumsum(sizes)[:-1]) if read else []
+    weights = np.split(draw_weights(sum(sizes), seed_for_tests, run), np.cumsum(sizes)[:-1]) if read else []
     groups = [Group(r.vk, r.claims, w) for r, w in zip(read, weights, strict=True)]
     parts = _failing_parts(groups, [r.subgroup_seen for r in read], run)
     limit = None if search_limit is None else float(search_limit) * batch_cost(sum(sizes))
@@ -208,7 +209,7 @@ def _failing_parts(groups: list[Group], subgroup_seen: list[bool], run: Run) -> 
     ]
 
 
-def draw_weights(n: int, seed_for_tests: bytes | None = None) -> Words:
+def draw_weights(n: int, seed_for_tests: bytes | None = None, run: Run = map) -> Words:
     """n weights of 128 bits as (n, 4) words, from the operating system.
 
     Raises InputError: a zero or a repetition among them, which chance brings once in 2^97 batches of 65,536.
@@ -216,7 +217,7 @@ def draw_weights(n: int, seed_for_tests: bytes | None = None) -> Words:
     size = WEIGHT_BYTES * (n + _PROBES)
     if seed_for_tests is None:
         probe = _random_bytes(WEIGHT_BYTES * _PROBES)
-        data = probe + _random_bytes(max(size - len(probe), len(probe)))
+        data = b"".join([probe, *run(_random_bytes, _draws(max(size - len(probe), len(probe))))])
     else:
         data = hashlib.shake_256(seed_for_tests).digest(size)
     if len(data) < size:
@@ -227,6 +228,11 @@ def draw_weights(n: int, seed_for_tests: bytes | None = None) -> Words:
     weights = np.zeros((n, 4), np.uint64)
     weights[:, :2] = halves[_PROBES : n + _PROBES]
     return weights
+
+
+def _draws(size: int) -> list[int]:
+    """So many bytes in parts that threads may draw."""
+    return [part.stop - part.start for part in blocks(size, _DRAW)]
 
 
 def _has_repetition(halves: Words) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from .errors import InputError
 
-_SHARES, _LEAST = 4, 64  # of rows: shares for each thread, rows in one
+_SHARES, _LEAST, _WHOLE = 4, 64, 16  # of rows: shares for each thread, rows in one, of which a share is a multiple
 
 Run: TypeAlias = Callable[..., Iterable[Any]]  # run(f, xs, ...) -> the f(x, ...), in the order of the xs
 
@@ -29,9 +29,13 @@ class Workers:
         return self.run(f, *xs)
 
     def shares(self, n: int, at_most: int) -> list[slice]:
-        """Rows 0..n in slices that are worth a job, several for each thread where that can be, none above `at_most`."""
-        size = at_most if self.threads == 1 else -(-n // (_SHARES * self.threads))
-        return blocks(n, min(at_most, max(_LEAST, -(-size // _LEAST) * _LEAST)))
+        """Rows 0..n in slices that are worth a job, none above `at_most`: several for each thread where that can be, and all alike."""
+        if self.threads == 1:
+            return blocks(n, at_most)
+        most = min(at_most, max(_LEAST, -(-n // (_SHARES * self.threads))))
+        rounds = -(-n // (most * self.threads))
+        size = -(-n // (max(1, rounds) * self.threads * _WHOLE)) * _WHOLE
+        return blocks(n, max(_LEAST, min(at_most, size)))
 
 
 ALONE = Workers(1, map)
