@@ -231,8 +231,8 @@ class Snapshot:
 class LeanIMT:
     """The tree that grows.
 
-    In: arity 2..16; node_hash, BLAKE3 unless another is named; max_depth: no more than N^max_depth leaves, by default 2^40 or somewhat less;
-    threads that share the work of large inserts, 0: one for each core.
+    In: arity 2..16; node_hash; max_depth: no more than N^max_depth leaves, by default 2^40 or somewhat less; threads that share the work of
+    large inserts, 0: one for each core.
     Raises InputError: another arity or depth, an arity that the hash has not, no number of threads.
     """
 

@@ -43,7 +43,11 @@ def test_roots_and_depths_are_those_of_the_vectors(arity: int, pages: str) -> No
     for size, want in VECTORS["roots"][str(arity)].items():
         tree = tree_of(int(size), arity)
         root = tree.root
-        assert (root.hex() if root is not None else None, tree.depth, tree.size) == (want["root"], want["depth"], int(size))
+        assert (root.hex() if root is not None else None, tree.depth, tree.size) == (
+            want["root"],
+            want["depth"],
+            int(size),
+        )
 
 
 @given(arity=arities, cuts=st.lists(st.integers(0, 90), max_size=5), n=st.integers(0, 400))
@@ -233,7 +237,7 @@ def test_a_snapshot_stays_as_it_was(arity: int, sizes: list[int], pages: str) ->
 def test_readers_see_whole_trees_while_one_writes(small: None) -> None:
     """Every snapshot that a reader meets is the tree of its size, and its proofs are true."""
     arity, n = 3, 1500
-    roots = {size: None for size in range(n + 1)}
+    roots: dict[int, bytes | None] = {0: None}
     oracle = LeanIMT(arity)
     for leaf in counted_leaves(n):
         oracle.insert(leaf)
