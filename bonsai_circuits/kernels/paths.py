@@ -23,7 +23,7 @@ def zero_value(b, out):
 def siblings_into(leaves, siblings, indices, size, arity, page_nodes, addresses, first_page, partial):
     """Leaves and the siblings of their paths.
 
-    In: indices (m,) int64 in [0, size), size at least 2; addresses, int64: those of the pages of level l from first_page[l] on, 0 for a page
+    In: indices (m,) int64 in [0, size), size at least 2; addresses, int64: of the pages of level l from first_page[l] on, 0 for a page
     that is not in memory; partial (depth + 1, 32): the node of each level that is not complete, where there is one.
     Out: leaves (m, 32); siblings (m, depth, N - 1, 32): left ones, right ones, zeros for those that the shape has not.  What lies on a page
     that is not in memory is left as it was.

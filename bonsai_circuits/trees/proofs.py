@@ -1,8 +1,8 @@
 """Proofs about lean trees: what they hold, their one encoding, and what is checked, against a head that is trusted.
 
 A head is a hash, an arity, a size and a root.  The size belongs to it as much as the root: the hash does not tell leaves from inner
-nodes, so a root alone commits to nothing.  H(a, b) is the root of two leaves a and b, and of four leaves whose parents are a and b; and
-a lifted leaf may be shown as another one of a larger tree.  Whoever publishes a root publishes its size.
+nodes, so a root alone commits to nothing.  H(a, b) is the root of two leaves a and b, and of four whose parents are a and b; and a lifted
+leaf may be shown as another leaf of a larger tree.  Whoever publishes a root publishes its size.
 
 *Why a proof that verifies is true.*  Let the head be that of an honest tree.  Its depth, and how many children each of its nodes has, follow
 from its size and arity (shape.py).  A verifier takes nothing about the shape from a proof: not which level a node is at, not
