@@ -233,7 +233,7 @@ class LeanIMT:
 
     In: arity 2..16; node_hash; max_depth: no more than N^max_depth leaves, by default 2^40 or somewhat less; threads that share the work of
     large inserts, 0: one for each core.
-    Raises InputError: another arity or depth, an arity that the hash has not, no number of threads.
+    Raises InputError: another arity or depth, no number of threads.
     """
 
     def __init__(
@@ -241,8 +241,6 @@ class LeanIMT:
     ) -> None:
         self.arity = check_arity(arity)
         self.node_hash = node_hash
-        if not node_hash.has_arity(arity):
-            raise InputError("arity", f"{node_hash.name} has no function of every number of children up to {arity}")
         self.max_depth = check_max_depth(default_depth(arity) if max_depth is None else max_depth, arity)
         self._threads = count(threads)
         self._levels: list[Level] = [Level(arity, number) for number in range(self.max_depth + 1)]
@@ -349,7 +347,7 @@ class LeanIMT:
         self.node_hash.check_leaves(leaves)
         self._check_room(self._now.size, len(leaves))
 
-    def evict(self, source: NodeSource, size: int, below_level: int) -> None:
+    def evict(self, source: NodeSource, below_level: int, size: int) -> None:
         """Levels below `below_level` leave memory, but for pages that are not full: from now on the source is asked, by snapshots too.
 
         In: the source has all complete nodes of this tree's first `size` leaves.  Raises InputError: more leaves than there are.

@@ -4,8 +4,8 @@ A head is a hash, an arity, a size and a root.  The size belongs to it as much a
 nodes, so a root alone commits to nothing.  H(a, b) is the root of two leaves a and b, and of four whose parents are a and b; and a lifted
 leaf may be shown as another leaf of a larger tree.  Whoever publishes a root publishes its size.
 
-*Why a proof that verifies is true.*  Let the head be that of an honest tree.  Its depth, and how many children each of its nodes has, follow
-from its size and arity (shape.py).  A verifier takes nothing about the shape from a proof: not which level a node is at, not
+*Why a proof that verifies is true.*  Let the head be that of an honest tree.  Its depth, and how many children each of its nodes has,
+follow from its size and arity (shape.py).  A verifier takes nothing about the shape from a proof: not which level a node is at, not
 its place, not how many siblings it has.  It computes the root by that one formula.
 
   Inclusion.  Go down the path from the root, where the computed node is the tree's node.  Has it k >= 2 children, then both nodes are

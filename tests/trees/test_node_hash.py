@@ -4,18 +4,21 @@ import numpy as np
 import pytest
 
 from bonsai_circuits.errors import InputError
-from bonsai_circuits.trees.node_hash import BLAKE3, POSEIDON_BLS, NodeHash, below, node_hash
+from bonsai_circuits.kernels.bn254_fr import BN254_FR_MODULUS
+from bonsai_circuits.trees.node_hash import BLAKE3, POSEIDON_BLS, POSEIDON_BN254, NodeHash, below, node_hash
 from bonsai_verifier.parameters import FR_MODULUS
 from tests.reference.lean_imt import blake3_node
 from tests.reference.poseidon import poseidon
+from tests.reference.poseidon_bn254 import poseidon as poseidon_bn254
 from tests.trees.leaves import as_array
 
 
 def test_hashes_have_names() -> None:
     assert node_hash("blake3") is BLAKE3
     assert node_hash("poseidon_bls") is POSEIDON_BLS
+    assert node_hash("poseidon_bn254") is POSEIDON_BN254
     assert repr(BLAKE3) == "node_hash('blake3')"
-    with pytest.raises(InputError, match="blake3, poseidon_bls"):
+    with pytest.raises(InputError, match="blake3, poseidon_bls, poseidon_bn254"):
         node_hash("sha3")
 
 
@@ -33,24 +36,27 @@ def test_parents_of_blake3_are_hashes_of_the_children_one_after_the_other(k: int
 def test_parents_of_poseidon_are_tagged_with_the_number_of_children(k: int) -> None:
     inputs = [FR_MODULUS - 1 - i for i in range(k)]
     children = as_array([x.to_bytes(32, "little") for x in inputs])[None]
-    want = poseidon(inputs, 2**k - 1)
-    assert int.from_bytes(POSEIDON_BLS.parents(children).tobytes(), "little") == want
+    assert as_integer(POSEIDON_BLS.parents(children)) == poseidon(inputs, 2**k - 1)
 
 
-@pytest.mark.parametrize("any_hash", [BLAKE3, POSEIDON_BLS], ids=repr)
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_parents_over_bn254_are_those_of_circom(k: int) -> None:
+    inputs = [BN254_FR_MODULUS - 1 - i for i in range(k)]
+    children = as_array([x.to_bytes(32, "little") for x in inputs])[None]
+    assert as_integer(POSEIDON_BN254.parents(children)) == poseidon_bn254(inputs)
+
+
+def as_integer(nodes: np.ndarray) -> int:
+    return int.from_bytes(nodes.tobytes(), "little")
+
+
+@pytest.mark.parametrize("any_hash", [BLAKE3, POSEIDON_BLS, POSEIDON_BN254], ids=repr)
 def test_what_are_no_children_is_refused(any_hash: NodeHash) -> None:
     for shape in ((1, 1, 32), (1, 17, 32), (1, 2, 31), (2, 32)):
         with pytest.raises(InputError, match="children"):
             any_hash.parents(np.zeros(shape, np.uint8))
     with pytest.raises(InputError, match="children"):
         any_hash.parents(np.zeros((1, 2, 32), np.int8))
-
-
-def test_poseidon_has_the_arities_of_its_constants() -> None:
-    assert [n for n in range(2, 17) if POSEIDON_BLS.has_arity(n)] == [2, 3, 4]
-    assert all(BLAKE3.has_arity(n) for n in range(2, 17))
-    with pytest.raises(InputError, match="5 children"):
-        POSEIDON_BLS.parents(np.zeros((1, 5, 32), np.uint8))
 
 
 def test_below_compares_whole_integers() -> None:
