@@ -220,22 +220,18 @@ def path_roots_into(out, tidy, leaves, siblings, indices, size, arity):
                 nodes[i - start] = parent
                 sibling = row(siblings, i) + step * level
                 to = row(room, full)
-                for child in range(n):
-                    if child == position:
-                        copy_value(to + VALUE_BYTES * child, row(out, i))
-                    else:
-                        copy_value(to + VALUE_BYTES * child, sibling)
-                        sibling += VALUE_BYTES
+                copy_value(to + VALUE_BYTES * position, row(out, i))
+                for child in range(n - 1):  # without a branch on the position, which nobody can foresee
+                    copy_value(to + VALUE_BYTES * (child + (child >= position)), sibling + VALUE_BYTES * child)
                 if n == arity:
                     who[full] = i
                     full += 1
                 else:
                     if n > 1:
                         _one_node(row(out, i), to, n)
-                    for _ in range(n, arity):
-                        if not is_zero_value(sibling):
+                    for child in range(n - 1, arity - 1):
+                        if not is_zero_value(sibling + VALUE_BYTES * child):
                             tidy[i] = 0
-                        sibling += VALUE_BYTES
             _nodes(row(found, 0), row(room, 0), full, arity)
             for j in range(full):
                 copy_value(row(out, who[j]), row(found, j))

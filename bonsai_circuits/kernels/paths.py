@@ -54,24 +54,24 @@ def siblings_into(leaves, siblings, indices, size, arity, page_nodes, addresses,
             for level in range(depth):
                 parent = node // arity
                 first = parent * arity
+                position = node - first
                 n = min(arity, width - first)
                 group = groups[i - start, level]
                 to = row(siblings, i) + step * level
-                outside = group == 0 and first < complete
-                for child in range(n):
-                    source = group + VALUE_BYTES * child
-                    if first + child >= complete:
-                        source = row(partial, level)
-                    if first + child == node:
-                        if level == 0 and not outside:
-                            copy_value(row(leaves, i), source)
-                    else:
-                        if not outside:
-                            copy_value(to, source)
-                        to += VALUE_BYTES
-                for _ in range(n, arity):
-                    zero_value(to)
-                    to += VALUE_BYTES
+                if first + n <= complete:
+                    if group:
+                        for child in range(n - 1):  # without a branch on the position, which nobody can foresee
+                            copy_value(to + VALUE_BYTES * child, group + VALUE_BYTES * (child + (child >= position)))
+                        if level == 0:
+                            copy_value(row(leaves, i), group + VALUE_BYTES * position)
+                else:  # the last of the group is not complete
+                    for child in range(n - 1):
+                        source = group + VALUE_BYTES * (child + (child >= position))
+                        if child == n - 2 and position < n - 1:
+                            source = row(partial, level)
+                        copy_value(to + VALUE_BYTES * child, source)
+                for child in range(n - 1, arity - 1):
+                    zero_value(to + VALUE_BYTES * child)
                 node = parent
                 width = (width + arity - 1) // arity
                 complete //= arity

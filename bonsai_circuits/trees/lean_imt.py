@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bonsai_verifier.field import Octets
+from bonsai_verifier.kernels.limbs import rows
 from bonsai_verifier.threads import Workers, count, is_count, workers
 
 from ..errors import InputError
@@ -331,6 +332,7 @@ class LeanIMT:
         Raises InputError, with nothing changed: another shape or type, a leaf that the hash does not take, more leaves than the capacity.
         """
         self.check_insert(leaves)
+        leaves = rows(leaves, NODE_BYTES, np.uint8)
         with self._writing:
             old = self._now.size
             self._check_room(old, len(leaves))

@@ -123,8 +123,7 @@ class _Blake3(NodeHash):
 
     def grow(self, growth: Growth, ranges: slice) -> None:
         starts, stops, where = growth.starts[ranges], growth.stops[ranges], growth.where(ranges)
-        leaves = rows(growth.leaves, NODE_BYTES, np.uint8)
-        grow_into(where, leaves, growth.first, starts, stops, growth.arity, growth.block)
+        grow_into(where, growth.leaves, growth.first, starts, stops, growth.arity, growth.block)
 
     def open_nodes(self, groups: Octets, counts: list[int]) -> Octets:
         out = np.zeros((len(counts) + 1, NODE_BYTES), np.uint8)
