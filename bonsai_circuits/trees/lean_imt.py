@@ -47,7 +47,9 @@ from .shape import (
     n_complete,
 )
 
-_JOBS = 4  # for each thread
+_JOBS = 4  # for each thread, where there is enough to do
+_JOB_BLOCKS = 4  # of leaves, in one job at least
+_WORTH_THREADS = 8  # blocks of leaves
 _FEWEST_NODES = (
     8  # of a level of one block that its job still hashes; what is above comes later, for all blocks at once
 )
@@ -339,7 +341,7 @@ class LeanIMT:
             if len(leaves) == 0:
                 return self._now.root
             self._append(old, leaves)
-            _read_groups(self._groups, self._levels, self.arity, old + len(leaves))
+            _read_groups(self._groups, self._levels, self.arity, old + len(leaves), old)
             return self._publish(old + len(leaves))
 
     def check_insert(self, leaves: Octets) -> None:
@@ -426,7 +428,7 @@ class LeanIMT:
         stops = np.append(starts[1:], new)
         growth = Growth(self.arity, self._levels[:together], leaves, old, block, starts, stops)
         jobs = len(starts)
-        with workers(self._threads if len(leaves) >= 2 * block else 1) as run:
+        with workers(self._threads if len(leaves) >= _WORTH_THREADS * block else 1) as run:
             share = max(1, jobs // (_JOBS * run.threads))
             list(run(lambda ranges: self.node_hash.grow(growth, ranges), _slices(jobs, share)))
             for number in range(together, self.max_depth + 1):
@@ -438,7 +440,7 @@ class LeanIMT:
     def _cuts(self, old: int, new: int, block: int) -> NDArray[np.int64]:
         """The first leaves of ranges that lie under one page of each level, several for each thread where there are enough."""
         size = self._levels[0].page_nodes
-        while size > block and (new - old) // size < _JOBS * self._threads:
+        while size // self.arity >= _JOB_BLOCKS * block and (new - old) // size < _JOBS * self._threads:
             size //= self.arity
         later = np.arange(old - old % size + size, new, size, dtype=np.int64)
         return np.concatenate([np.array([old], np.int64), later])
@@ -453,7 +455,8 @@ class LeanIMT:
             children = below.run(low * self.arity, high * self.arity)
             level.run(low, high)[:] = self.node_hash.parents(children.reshape(high - low, self.arity, NODE_BYTES))
 
-        list(run(raise_run, [start, *range(start - start % step + step, stop, step)]))
+        jobs = [start, *range(start - start % step + step, stop, step)]
+        list(run(raise_run, jobs) if len(jobs) > 1 else map(raise_run, jobs))
 
 
 def leaves_from_bytes(data: bytes | bytearray | memoryview) -> Octets:
@@ -473,11 +476,17 @@ def _snapshot(levels: list[Level], groups: Octets, arity: int, node_hash: NodeHa
     return Snapshot(levels, arity, node_hash, size, node_hash.open_nodes(groups, counts))
 
 
-def _read_groups(groups: Octets, levels: list[Level], arity: int, size: int) -> None:
-    """groups[l] begins with the complete nodes of level l that have no complete parent in a tree of this size."""
+def _read_groups(groups: Octets, levels: list[Level], arity: int, size: int, old: int = -1) -> None:
+    """groups[l] begins with the complete nodes of level l that have no complete parent in a tree of this size.
+
+    In: old: a smaller size for which that was so, if any.
+    """
     n = size
     for level, group in zip(levels, groups, strict=False):
+        if n == old:
+            return
         n, left = divmod(n, arity)
+        old //= arity
         group[:left] = level.read(n * arity, n * arity + left)
 
 
