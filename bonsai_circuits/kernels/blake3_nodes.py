@@ -194,11 +194,12 @@ def open_nodes_into(out, groups, counts):
 def path_roots_into(out, tidy, leaves, siblings, indices, size, arity):
     """The roots that paths lead to, in a tree of `size` leaves.
 
-    In: leaves (m, 32), siblings (m, depth, N - 1, 32) uint8, rows contiguous; indices (m,) int64 in [0, size).
+    In: leaves (m, 32) uint8; siblings (m, 32 (N - 1) depth) uint8: for each level left ones, right ones, and zeros for those that the shape
+    has not; indices (m,) int64 in [0, size).
     Out: out (m, 32); tidy (m,) uint8: 1 where all places of siblings that the shape has not are zero, 0 elsewhere.
     """
-    depth = siblings.shape[1]
     step = VALUE_BYTES * (arity - 1)
+    depth = siblings.shape[1] // step
     room = np.empty((_PATHS, arity * VALUE_BYTES), np.uint8)
     found = np.empty((_PATHS, VALUE_BYTES), np.uint8)
     who = np.empty(_PATHS, np.int64)

@@ -135,7 +135,9 @@ class _Blake3(NodeHash):
         self, leaves: Octets, siblings: Octets, indices: NDArray[np.int64], size: int, arity: int
     ) -> tuple[Octets, NDArray[np.bool_]]:
         roots, tidy = np.empty((len(leaves), NODE_BYTES), np.uint8), np.empty(len(leaves), np.uint8)
-        path_roots_into(roots, tidy, leaves, siblings, indices, size, arity)
+        width = siblings.shape[1] * (arity - 1) * NODE_BYTES
+        flat = rows(siblings.reshape(len(leaves), width), width, np.uint8)
+        path_roots_into(roots, tidy, rows(leaves, NODE_BYTES, np.uint8), flat, indices, size, arity)
         return roots, tidy.astype(bool)
 
 

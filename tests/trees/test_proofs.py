@@ -265,6 +265,30 @@ def test_arrays_of_proofs_are_judged_one_by_one(arity: int, n: int, seed: int) -
     assert (roots == again).all()
 
 
+def test_arrays_of_proofs_are_the_same_however_many_threads() -> None:
+    tree = snapshot(5000, 4)
+    indices = np.random.default_rng(3).integers(0, 5000, 9000)
+    alone, shared = tree.prove_many(indices, threads=1), tree.prove_many(indices, threads=3)
+    assert (alone.leaves == shared.leaves).all()
+    assert (alone.siblings == shared.siblings).all()
+    siblings = shared.siblings.copy()
+    siblings[7001, 2, 1, 5] ^= 1
+    for threads in (1, 3):
+        verdict = dataclasses.replace(shared, siblings=siblings).verify(tree.head, threads)
+        assert np.flatnonzero(~verdict).tolist() == [7001]
+
+
+def test_arrays_of_proofs_may_lie_anyhow() -> None:
+    tree = snapshot(50, 4)
+    true = tree.prove_many(np.arange(50))
+    siblings = np.asfortranarray(true.siblings)
+    leaves = np.repeat(true.leaves, 2, axis=0)[::2]
+    indices = np.repeat(true.indices, 2)[::2]
+    for array in (siblings, leaves, indices):
+        array.setflags(write=False)
+    assert InclusionProofs(4, 50, indices, leaves, siblings).verify(tree.head).all()
+
+
 def test_an_element_that_is_not_canonical_is_refused() -> None:
     """x + r is hashed as x, so it leads to the root."""
     tree = snapshot(5, 2, POSEIDON_BLS)
