@@ -135,8 +135,10 @@ def test_jobs_that_have_not_begun_when_one_fails_never_do() -> None:
 def test_an_interrupt_ends_the_call() -> None:
     """Ctrl-C during a batch that would take minutes."""
     script = f"""
+import signal
 import numpy as np
 import bonsai_verifier as bv
+signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests run in the background
 vk = bv.decode_verifying_key(bytes.fromhex("{curve_key().vk_bytes.hex()}"), allow_development=True)
 proofs, inputs = np.zeros((1, 128), np.uint8), np.zeros((1, 2, 32), np.uint8)
 bv.verify_batch(vk, proofs, inputs)
