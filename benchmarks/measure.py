@@ -37,6 +37,17 @@ def all_cores() -> Iterator[None]:
         os.sched_setaffinity(0, now)
 
 
+def turns(asked: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:
+    """The median of what each call says that it took, after one call to warm up; the calls take turns."""
+    said: dict[str, list[float]] = {name: [] for name in asked}
+    for call in asked.values():
+        call()
+    for _ in range(rounds):
+        for name, call in asked.items():
+            said[name].append(call())
+    return {name: statistics.median(values) for name, values in said.items()}
+
+
 def medians(calls: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
     """Median seconds of each call, after one call to warm up; the calls take turns, so that a slow phase hits all alike."""
     seconds: dict[str, list[float]] = {name: [] for name in calls}
