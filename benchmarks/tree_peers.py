@@ -1,5 +1,5 @@
-"""The trees and hashes of others, asked over a pipe so that they take turns with ours: the Rust program of benchmarks/tree_peers, built with
-cargo, and zk-kit's package for JavaScript, installed there with npm.
+"""The trees and hashes of others, asked over a pipe so that they take turns with ours: the Rust program of benchmarks/tree_peers, built
+with cargo, and zk-kit's package for JavaScript, installed there with npm.
 """
 
 from collections.abc import Iterator
