@@ -35,7 +35,9 @@ _ops = field_operations("pallas", _P, PALLAS_WORDS)
 pallas_mul, pallas_sqr, pallas_add, pallas_sub, pallas_neg = _ops.mul, _ops.sqr, _ops.add, _ops.sub, _ops.neg
 pallas_copy, pallas_zero, pallas_one, pallas_is_zero, pallas_eq = _ops.copy, _ops.zero, _ops.one, _ops.is_zero, _ops.eq
 pallas_to_mont, pallas_from_mont, pallas_is_canonical = _ops.to_mont, _ops.from_mont, _ops.is_canonical
-pallas_inv = inversion("pallas_inv", _P, PALLAS_WORDS, 2 ** (2 * WORD_BITS * PALLAS_WORDS))  # 1/a, 0 for 0; variable time
+pallas_inv = inversion(
+    "pallas_inv", _P, PALLAS_WORDS, 2 ** (2 * WORD_BITS * PALLAS_WORDS)
+)  # 1/a, 0 for 0; variable time
 
 _root_power = power("pallas_root_power", _ops, (_T - 1) // 2, (2, 4))
 

@@ -26,12 +26,12 @@ from .pallas import (
     PALLAS_BYTES,
     PALLAS_WORDS,
     POINT_WORDS,
-    affine_add,
     pallas_add,
     pallas_copy,
     pallas_eq,
     pallas_from_mont,
     pallas_inv,
+    pallas_is_canonical,
     pallas_is_zero,
     pallas_mul,
     pallas_neg,
@@ -44,11 +44,12 @@ WORD_BITS = 10
 GENERATORS = 2**WORD_BITS
 MAX_WORDS = 52  # of a message that the table serves: a Merkle hash has 10 + 255 + 255 bits
 TABLE_ROWS = MAX_WORDS + 1
-MERKLE_WORDS = 51  # those of the two children, after the level's
+MERKLE_WORDS = 51  # those of two children, after the level's
 BATCH = 1024  # hashes to one inversion
 ALONE = 16  # up to so many hashes an inversion for each word costs more than coordinates without
 _Y = PALLAS_BYTES
 _CHILD_BITS = 255
+FINE, VANISHED, TOO_LARGE = 0, 1, 2  # what `node` returns
 _ADDS, _DOUBLES = 0, 1
 _LOW = np.uint64(GENERATORS - 1)
 
@@ -92,15 +93,6 @@ def fill_table(table):
             _chord(d, a, a, s)
 
 
-@kernel
-def add_to_each(out, points, p):
-    """out_j = points_j + p, p (1, 8).  Returns how many were no infinity: all, or those before the first that is."""
-    for j in range(len(points)):
-        if not affine_add(row(out, j), row(points, j), row(p, 0)):
-            return j
-    return len(points)
-
-
 @formula
 def _chord(d, a, b, s):
     """d = the third point, reflected, on the line of slope s through a and b.  d may be one of them.  2M 1S with s done."""
@@ -127,37 +119,32 @@ def name_words(names, words, first):
 
 
 @kernel
-def name_children(names, children, level):
-    """The names of Merkle hashes: 10 bits of level, 255 of the left child and 255 of the right.  In: children (n, 8) words, left | right.
+def name_children(names, children):
+    """names (51, n) of the words of two children, 255 bits each: the first is where to start, the others have rows 3 to 52 of a table.
 
-    names (53, n): from start 0 the row of the level, then those of the children.  names (51, n): from start j, the children's first word,
-    for `starts` that have the level in them.
+    In: children (8, n), word i of all left | right ones.
     """
-    skipped = len(names) - MERKLE_WORDS - 1
-    for i in range(len(children)):
-        if skipped > 0:
-            names[0, i], names[1, i] = 0, GENERATORS + level
-        for k in range(MERKLE_WORDS):
-            at = WORD_BITS * k
-            if at + WORD_BITS <= _CHILD_BITS:
-                word = _bits(children, i, at, 0)
-            elif at >= _CHILD_BITS:
-                word = _bits(children, i, at - _CHILD_BITS, PALLAS_WORDS)
-            else:
-                word = _bits(children, i, at, 0) & np.uint64((1 << _CHILD_BITS % WORD_BITS) - 1)
-                word |= children[i, PALLAS_WORDS] << np.uint64(_CHILD_BITS - at) & _LOW
-            weight = 0 if k + skipped < 0 else k + 2
-            names[k + 1 + skipped, i] = weight * GENERATORS + np.int32(word)
-
-
-@inner
-def _bits(a, i, at, first):
-    """Ten bits of the integer in words `first` to `first` + 3 of a_i, from bit `at` on; zeros above it."""
-    k, s = at // 64, at % 64
-    word = a[i, first + k] >> np.uint64(s)
-    if s > 64 - WORD_BITS and k + 1 < PALLAS_WORDS:
-        word |= a[i, first + k + 1] << np.uint64(64 - s)
-    return word & _LOW
+    for k in range(MERKLE_WORDS):
+        weight = np.int32((k + 2) * GENERATORS if k else 0)
+        at = WORD_BITS * k
+        if at < _CHILD_BITS < at + WORD_BITS:
+            own = _CHILD_BITS - at
+            for i in range(names.shape[1]):
+                left = children[at // 64, i] >> np.uint64(at % 64) & np.uint64((1 << own) - 1)
+                names[k, i] = weight + np.int32((left | children[PALLAS_WORDS, i] << np.uint64(own)) & _LOW)
+            continue
+        first = 0
+        if at >= _CHILD_BITS:
+            at -= _CHILD_BITS
+            first = PALLAS_WORDS
+        low, s = first + at // 64, np.uint64(at % 64)
+        if at % 64 + WORD_BITS <= 64:
+            for i in range(names.shape[1]):
+                names[k, i] = weight + np.int32(children[low, i] >> s & _LOW)
+        else:
+            for i in range(names.shape[1]):
+                both = children[low, i] >> s | children[low + 1, i] << np.uint64(64) - s
+                names[k, i] = weight + np.int32(both & _LOW)
 
 
 # The literal recurrence ------------------------------------------------------------------------------------------------------
@@ -376,6 +363,51 @@ def sums(out, failed, table, starts, names, checked):
     """
     body = sums_alone if names.shape[1] <= ALONE else sums_together
     body(out, failed, table.points, starts.points, names, checked)
+
+
+@kernel
+def literal_node(out, generators, starts, level, children):
+    """As `node`, by the literal recurrence: starts (1, 8) is Q."""
+    if first_not_canonical(children) < 2:
+        return TOO_LARGE + first_not_canonical(children)
+    names, points, failed = (
+        np.empty((MERKLE_WORDS + 2, 1), np.int32),
+        np.empty((1, POINT_WORDS), np.uint64),
+        np.empty(1, np.uint8),
+    )
+    names[0, 0], names[1, 0] = 0, level
+    name_children(names[2:], children)
+    literal(points, failed, generators, starts, names)
+    abscissas(out, points, failed)
+    return FINE
+
+
+@kernel
+def node(out, table, starts, children):
+    """out (1, 4): x of one Merkle hash, 0 where it fails, for children (8, 1), in one call; not checked.
+
+    Returns FINE; TOO_LARGE + i: child i is not below p; VANISHED (a vector body): do it again, checked.
+    """
+    if first_not_canonical(children) < 2:
+        return TOO_LARGE + first_not_canonical(children)
+    names, points, failed = (
+        np.empty((MERKLE_WORDS, 1), np.int32),
+        np.empty((1, POINT_WORDS), np.uint64),
+        np.empty(1, np.uint8),
+    )
+    name_children(names, children)
+    sums_alone(points, failed, table, starts, names, False)
+    abscissas(out, points, failed)
+    return FINE
+
+
+@inner
+def first_not_canonical(children):
+    """0 or 1: the first of two children, (8, 1) words, that is not below p; 2: both are."""
+    for i in range(2):
+        if not pallas_is_canonical(row(children, i * PALLAS_WORDS)):
+            return i
+    return 2
 
 
 @kernel

@@ -19,7 +19,7 @@ import numpy as np
 from llvmlite import ir
 
 from bonsai_verifier.kernels.cache import inner, kernel
-from bonsai_verifier.kernels.intrinsics import I64, operation
+from bonsai_verifier.kernels.intrinsics import I64, formula, operation
 from bonsai_verifier.kernels.lanes import (
     LANES,
     VECTOR_BYTES,
@@ -56,13 +56,14 @@ from .pallas import (
     PALLAS_WORDS,
     POINT_WORDS,
     affine_add,
+    pallas_from_mont,
     pallas_inv,
     pallas_is_zero,
     pallas_mul,
     pallas_sqr,
 )
 from .pallas_lanes import PALLAS_BLOCK, PALLAS_LANES, pallas8_copy, pallas8_inv, pallas8_mul, pallas8_one, pallas8_zeros
-from .sinsemilla import GENERATORS
+from .sinsemilla import FINE, GENERATORS, MERKLE_WORDS, TOO_LARGE, VANISHED, first_not_canonical, name_children
 
 ALONE = 3  # up to so many hashes one after the other are faster than side by side
 FEW = 48  # and up to so many, in coordinates without division
@@ -133,13 +134,6 @@ def ordinate(m, s, run, y_a):
     for i, a in enumerate(y_a):
         t[_F.n + i] = m.sub(t[_F.n + i], a)
     return weaken(m, _F, (yield from reduced(m, _F, t)))
-
-
-def chord(m, x_a, y_a, d, rise, t):
-    """The sum of A and B for t = 1/d, d = x_B - x_A + 2 p, rise = y_B - y_A + 2 p.  Out: both coordinates, weak."""
-    s = yield from multiply(m, _F, t, rise)
-    x = yield from abscissa(m, s, x_a, d)
-    return x, (yield from ordinate(m, s, difference(m, _F, x_a, x, 2), y_a))
 
 
 def difference_of_products(m, x, y, z, w):
@@ -300,20 +294,41 @@ def _forward_slots(b, slot, slot_2, other, other_2, totals):
     together(_open(m, slot, *first, totals), _open(m, slot_2, *second, m.offset(totals, PALLAS_BLOCK)))
 
 
-def _close(m, slot, total):
-    """The sums, from the inverse of the product up to the slot; leaves that up to the one before."""
-    x_a, y_a, d, before, rise = _load_all(m, slot, 5)
-    inverse = load(m, _F, total)
-    t, inverse = yield from paired(multiply(m, _F, before, inverse), multiply(m, _F, inverse, d))
-    store(m, _F, total, inverse)
-    _store_all(m, slot, (yield from chord(m, x_a, y_a, d, rise, t)))
+@operation
+def _abscissa(b, slot, run, s):
+    """x of the slot's sums from their slopes, in place of x_A; run = x_A - x."""
+    m = Machine(b)
+    x_a = load(m, _F, slot)
+    (x,) = together(abscissa(m, load(m, _F, s), x_a, load(m, _F, m.offset(slot, _D))))
+    store(m, _F, slot, x)
+    store(m, _F, run, difference(m, _F, x_a, x, 2))
 
 
 @operation
-def _back(b, slot, slot_2, totals):
-    """The second half."""
+def _ordinate(b, y, s, run):
+    """y of the slot's sums, in place of y_A."""
     m = Machine(b)
-    together(_close(m, slot, totals), _close(m, slot_2, m.offset(totals, PALLAS_BLOCK)))
+    store(m, _F, y, together(ordinate(m, load(m, _F, s), load(m, _F, run), load(m, _F, y)))[0])
+
+
+@formula
+def _back(first, second, totals):
+    """The second half, from the inverses of the products up to two slots; leaves those up to the ones before.  8M 2S.
+
+    Calls of functions a block of code each: written as one function this takes a third longer.  Neighbours do not wait for each other.
+    """
+    t, run = (stack(_BLOCK_WORDS), stack(_BLOCK_WORDS)), (stack(_BLOCK_WORDS), stack(_BLOCK_WORDS))
+    slots, inverses = (first, second), (totals, totals + PALLAS_BLOCK)
+    for i in range(2):
+        pallas8_mul(t[i], slots[i] + _BEFORE, inverses[i])
+    for i in range(2):
+        pallas8_mul(inverses[i], inverses[i], slots[i] + _D)
+    for i in range(2):
+        pallas8_mul(t[i], t[i], slots[i] + _RISE)
+    for i in range(2):
+        _abscissa(slots[i], run[i], t[i])
+    for i in range(2):
+        _ordinate(slots[i] + _Y, t[i], run[i])
 
 
 @operation
@@ -456,6 +471,19 @@ def _one_by_one(out, table, starts, names, n):
 
 
 @kernel
+def node(out, table, starts, children):
+    """As the portable body says."""
+    if first_not_canonical(children) < 2:
+        return TOO_LARGE + first_not_canonical(children)
+    names, points = np.empty((MERKLE_WORDS, 1), np.int32), np.empty((1, POINT_WORDS), np.uint64)
+    name_children(names, children)
+    if _one_by_one(points, table, starts, names, 1):
+        return VANISHED
+    pallas_from_mont(row(out, 0), row(points, 0))
+    return FINE
+
+
+@kernel
 def _hash_a_lane(out, table, starts, names, accs):
     """The sums of a multiple of eight hashes.  In: accs, a row of 5 blocks for eight.  Returns whether a denominator vanished."""
     groups, points = names.shape[1] // LANES, len(names)
@@ -570,9 +598,7 @@ def _checked_word_by_word(out, failed, table, starts, names, slots):
     """The sums of a multiple of sixteen hashes in the order of their words, each addition checked and complete."""
     n, points = names.shape[1], len(names)
     groups, base = n // LANES, row(table, 0)
-    totals, bits, temporary, eight_a, eight_b = (
-        stack(_PAIR_WORDS), stack(2), stack(_SLOT_WORDS), stack(64), stack(64)
-    )
+    totals, bits, temporary, eight_a, eight_b = (stack(_PAIR_WORDS), stack(2), stack(_SLOT_WORDS), stack(64), stack(64))
     doubles, out_of_it = np.zeros(groups, np.int64), np.zeros(groups, np.int64)  # bits of lanes
     saved = np.empty((n, POINT_WORDS), np.uint64)
     for g in range(groups):

@@ -165,7 +165,9 @@ def hash_to_field(domain: bytes, message: bytes) -> tuple[int, int]:
     """Two elements of Fp: hash_to_field of RFC 9380 with expand_message_xmd over BLAKE2b-512 without personalisation."""
     suite = domain + b"-pallas_XMD:BLAKE2b_SSWU_RO_"
     if len(suite) > 255:
-        raise InputError("domain", f"{len(domain)} bytes; at most {255 - len(suite) + len(domain)} fit the suite's length")
+        raise InputError(
+            "domain", f"{len(domain)} bytes; at most {255 - len(suite) + len(domain)} fit the suite's length"
+        )
     tag = suite + bytes([len(suite)])
     first = blake2b(bytes(_BLOCK) + message + (2 * _ELEMENT).to_bytes(2, "big") + b"\0" + tag).digest()
     b_1 = blake2b(first + b"\x01" + tag).digest()

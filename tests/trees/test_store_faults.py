@@ -21,7 +21,7 @@ from bonsai_circuits.errors import BonsaiError, FileDamaged, StoreLocked
 from bonsai_circuits.trees.mark import MARK, SLOT_BYTES
 from bonsai_circuits.trees.records import LEVELS, TAIL
 from bonsai_circuits.trees.store import Policies, TreeStore
-from tests.trees.victim import Page, Server, leaves, reference_root
+from tests.trees.victim import PHASES, Page, Server, leaves, reference_root
 
 TIMES = int(os.environ.get("BONSAI_FAULTS", "1"))
 SEED = int(os.environ.get("BONSAI_FAULTS_SEED", "1"))
@@ -49,16 +49,26 @@ def test_a_killed_process_loses_nothing_that_was_acknowledged(server: Server, tm
         for _ in range(25):  # of one store, again and again
             order = {"folder": folder, "page": page, "arity": arity, "hash": "blake3"}
             child = server.start("write", **order, seed=rng.randrange(2**32), rounds=10**6, most=3000)
-            time.sleep(rng.choice([0.004, 0.03, 0.06]) * rng.random() ** 0.5)
+            await_phase(Page(page), "open" if rng.random() < 0.15 else "insert")
+            time.sleep(rng.choice([0.002, 0.02, 0.06]) * rng.random())
             os.kill(child, signal.SIGKILL)
             assert server.end() == -signal.SIGKILL
             kills += 1
             phases[Page(page).phase] += 1
+            Page(page).enter("before")
             server.run("look", **order)
         shutil.rmtree(folder, ignore_errors=True)
     print(f"{kills} kills: {dict(phases)}")
     assert {"open", "insert", "tail", "records", "mark"} <= phases.keys(), phases
     assert sum(phases[phase] for phase in ("insert", "tail", "records", "mark")) >= kills / 2, phases
+
+
+def await_phase(page: Page, least: str) -> None:
+    """Until the child is so far."""
+    end = time.monotonic() + 60
+    while PHASES.index(page.phase) < PHASES.index(least):
+        assert time.monotonic() < end, page.phase
+        time.sleep(0.0003)
 
 
 # Changed bytes ---------------------------------------------------------------------------------------------------------------
