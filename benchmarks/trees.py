@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
-from bonsai_circuits.native.sinsemilla import merkle_hash, merkle_hash_many, table
 
 from bonsai_circuits.kernels.bn254_fr import BN254_FR_MODULUS
 from bonsai_circuits.native.pallas import P as PALLAS_MODULUS
+from bonsai_circuits.native.sinsemilla import merkle_hash, merkle_hash_many, table
 from bonsai_circuits.trees.lean_imt import LeanIMT
 from bonsai_circuits.trees.node_hash import BLAKE3, node_hash
 from bonsai_circuits.trees.store import TreeStore
@@ -150,7 +150,10 @@ def growing(size: int) -> Found:
     with tree_peers.rotortree() as peer:
         theirs = peer.grow(size, batch)
         assert theirs.root == ours.root, "rotortree has another root"
-        calls = {"ns": ours, "rotortree_ns": lambda: peer.grow(size, batch).seconds}
+        calls: dict[str, Callable[[], float]] = {
+            "ns": ours,
+            "rotortree_ns": lambda: peer.grow(size, batch).seconds,
+        }
         seconds = turns(calls, SIZES[size])
     return {name: 1e9 * s / size for name, s in seconds.items()} | {
         "bytes": held / size,
@@ -178,14 +181,9 @@ def comparing() -> Found:
             "all_cores": ours,
             "one_core": alone,
             "portable_all_cores": portable,
-            **{
-                name: lambda one=one: one.grow(TEN_MILLION, BATCH).seconds
-                for name, one in (
-                    ("rotortree_all_cores", peer),
-                    ("rotortree_jemalloc_all_cores", jemalloc),
-                    ("rotortree_one_core", peer_alone),
-                )
-            },
+            "rotortree_all_cores": lambda: peer.grow(TEN_MILLION, BATCH).seconds,
+            "rotortree_jemalloc_all_cores": lambda: jemalloc.grow(TEN_MILLION, BATCH).seconds,
+            "rotortree_one_core": lambda: peer_alone.grow(TEN_MILLION, BATCH).seconds,
         }
         seconds = turns(calls, 7)
     return {f"{name}_million_a_s": TEN_MILLION / s / 1e6 for name, s in seconds.items()}
