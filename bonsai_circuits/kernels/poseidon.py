@@ -14,13 +14,13 @@ inputs, then rows k, f_0, f_1, ...  A row gives k + sum f_j v_j + last for eleme
 
 import numpy as np
 from llvmlite import ir
+from numba.core import cgutils
 
 from bonsai_verifier.kernels.cache import inlined, kernel
 from bonsai_verifier.kernels.fr import FR_BYTES, FR_WORDS, fr_add, fr_copy, fr_is_canonical, fr_mul, fr_sqr, fr_zero
 from bonsai_verifier.kernels.intrinsics import I64, operation
 from bonsai_verifier.kernels.limbs import WORD_BITS, WORD_BYTES, join_words, mul_add, room, row, stack, words
 from bonsai_verifier.parameters import FR_MODULUS
-from numba.core import cgutils
 
 from .bn254_fr import BN254_FR, BN254_FR_MODULUS
 

@@ -5,7 +5,7 @@ stays if the first is 1.
 """
 
 from collections.abc import Iterator
-from itertools import compress
+from itertools import compress, islice
 
 _TAPS = (62, 51, 38, 23, 13, 0)
 _REGISTER_BITS = 80
@@ -26,8 +26,8 @@ def grain_elements(modulus: int, sbox: int, t: int, r_f: int, r_p: int, count: i
     while True:
         length += length // 32
         draws = _draws(_stream(bits, sbox, t, r_f, r_p, length), bits)
-        elements = [x for _, x in zip(range(count), (x for x in draws if x < modulus))]
-        rest = [x % modulus for _, x in zip(range(seeds), draws)]
+        elements = list(islice((x for x in draws if x < modulus), count))
+        rest = [x % modulus for x in islice(draws, seeds)]
         if len(elements) == count and len(rest) == seeds:
             return elements + rest
 

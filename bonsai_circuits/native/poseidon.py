@@ -15,8 +15,8 @@ from .poseidon_arrays import Elements, hash_arrays
 from .poseidon_instance import PoseidonParameters, hash_elements
 
 FULL_ROUNDS = 8
-# The fewest partial rounds that satisfy the paper's inequalities at 128 bits, plus its margin of 7.5 percent.
-# By arity, as neptune's src/round_numbers.rs lists them: test_round_numbers_against_known_values.
+# The fewest partial rounds that satisfy the paper's inequalities at 128 bits, plus its margin of 7.5 percent, by arity; all of them as
+# neptune's src/round_numbers.rs states them, in its test against known values.
 PARTIAL_ROUNDS = dict(enumerate((55, 55, 56, 56, 56, 56, 57, 57, 57, 57, 57, 57, 57, 57, 59, 59), start=1))
 OUTPUT = 1  # the state element that is the digest
 _SBOX = 1  # as the Grain register of this instance writes x^5

@@ -43,14 +43,11 @@ def hash_arrays(inputs: Elements, capacity: int, parameters: _Parameters, *optio
     In: parameters(arity, *options), an instance over a field of kernels/poseidon.py.
     Raises InputError: another array; a value that is not below r, by the indices of the first; a capacity that is not.
     """
-    as_bytes = getattr(inputs, "dtype", None) == np.uint8
-    width = portable.ELEMENT_BYTES if as_bytes else portable.ELEMENT_WORDS
-    if not isinstance(inputs, np.ndarray) or inputs.dtype not in (np.uint8, np.uint64) or inputs.shape[2:] != (width,):
-        got = f"{inputs.dtype} {inputs.shape}" if isinstance(inputs, np.ndarray) else type(inputs).__name__
-        raise InputError("inputs", f"expected an array (n, arity, 32) of uint8 or (n, arity, 4) of uint64, got {got}")
+    as_bytes = _checked(inputs).dtype == np.uint8
     n, arity = inputs.shape[:2]
-    prepared = _prepared(parameters, arity, options, capacity, cpu.vector())
-    words = np.ascontiguousarray(inputs)
+    vector = n > 1 and cpu.vector()  # a single hash among zeros takes longer than alone
+    prepared = _prepared(parameters, arity, options, capacity, vector)
+    words: Any = np.ascontiguousarray(inputs)
     if as_bytes:
         words = words.view("<u8").astype(np.uint64, copy=False)
     words = rows(words.reshape(n * arity, portable.ELEMENT_WORDS), portable.ELEMENT_WORDS)
@@ -60,6 +57,16 @@ def hash_arrays(inputs: Elements, capacity: int, parameters: _Parameters, *optio
         raise InputError(f"inputs[{i}][{j}]", "not in [0, r); reduce it modulo r first")
     out = prepared.hash(words.reshape(n, arity * portable.ELEMENT_WORDS))
     return out.astype("<u8", copy=False).view(np.uint8) if as_bytes else out
+
+
+def _checked(inputs: Any) -> Elements:
+    """The array, of three axes and a type that fits the last.  Raises InputError."""
+    if isinstance(inputs, np.ndarray) and inputs.ndim == 3:
+        widths = {np.dtype(np.uint8): portable.ELEMENT_BYTES, np.dtype(np.uint64): portable.ELEMENT_WORDS}
+        if widths.get(inputs.dtype) == inputs.shape[2]:
+            return inputs
+    got = f"{inputs.dtype} {inputs.shape}" if isinstance(inputs, np.ndarray) else type(inputs).__name__
+    raise InputError("inputs", f"expected an array (n, arity, 32) of uint8 or (n, arity, 4) of uint64, got {got}")
 
 
 @lru_cache(_TABLES)

@@ -115,7 +115,7 @@ def schedule(p: PoseidonParameters, capacity: int, radix: int) -> tuple[int, ...
     First t - 1 plain integers, to add to the inputs; then the rows, each k, f_0, f_1, ..., of numbers whose Montgomery form is to be used.
     Raises InputError: an instance whose rounds are too few to leave u out.
     """
-    r, t, n, half = p.modulus, p.t, p.t - 1, p.r_f // 2
+    r, n, half = p.modulus, p.t - 1, p.r_f // 2
     f = _Field(r)
     part = _Partial(p, f)
     if p.r_p <= n:
