@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bonsai_verifier.field import Octets
+from bonsai_verifier.kernels.limbs import rows
 from bonsai_verifier.threads import Workers, count, is_count, workers
 
 from ..errors import InputError
@@ -46,7 +47,9 @@ from .shape import (
     n_complete,
 )
 
-_JOBS = 4  # for each thread
+_JOBS = 4  # for each thread, where there is enough to do
+_JOB_BLOCKS = 4  # of leaves, in one job at least
+_WORTH_THREADS = 8  # blocks of leaves
 _FEWEST_NODES = (
     8  # of a level of one block that its job still hashes; what is above comes later, for all blocks at once
 )
@@ -231,9 +234,9 @@ class Snapshot:
 class LeanIMT:
     """The tree that grows.
 
-    In: arity 2..16; node_hash, BLAKE3 unless another is named; max_depth: no more than N^max_depth leaves, by default 2^40 or somewhat less;
-    threads that share the work of large inserts, 0: one for each core.
-    Raises InputError: another arity or depth, an arity that the hash has not, no number of threads.
+    In: arity 2..16; node_hash; max_depth: no more than N^max_depth leaves, by default 2^40 or somewhat less; threads that share the work of
+    large inserts, 0: one for each core.
+    Raises InputError: another arity or depth, no number of threads.
     """
 
     def __init__(
@@ -241,8 +244,6 @@ class LeanIMT:
     ) -> None:
         self.arity = check_arity(arity)
         self.node_hash = node_hash
-        if not node_hash.has_arity(arity):
-            raise InputError("arity", f"{node_hash.name} has no function of every number of children up to {arity}")
         self.max_depth = check_max_depth(default_depth(arity) if max_depth is None else max_depth, arity)
         self._threads = count(threads)
         self._levels: list[Level] = [Level(arity, number) for number in range(self.max_depth + 1)]
@@ -333,13 +334,14 @@ class LeanIMT:
         Raises InputError, with nothing changed: another shape or type, a leaf that the hash does not take, more leaves than the capacity.
         """
         self.check_insert(leaves)
+        leaves = rows(leaves, NODE_BYTES, np.uint8)
         with self._writing:
             old = self._now.size
             self._check_room(old, len(leaves))
             if len(leaves) == 0:
                 return self._now.root
             self._append(old, leaves)
-            _read_groups(self._groups, self._levels, self.arity, old + len(leaves))
+            _read_groups(self._groups, self._levels, self.arity, old + len(leaves), old)
             return self._publish(old + len(leaves))
 
     def check_insert(self, leaves: Octets) -> None:
@@ -349,7 +351,7 @@ class LeanIMT:
         self.node_hash.check_leaves(leaves)
         self._check_room(self._now.size, len(leaves))
 
-    def evict(self, source: NodeSource, size: int, below_level: int) -> None:
+    def evict(self, source: NodeSource, below_level: int, size: int) -> None:
         """Levels below `below_level` leave memory, but for pages that are not full: from now on the source is asked, by snapshots too.
 
         In: the source has all complete nodes of this tree's first `size` leaves.  Raises InputError: more leaves than there are.
@@ -426,7 +428,7 @@ class LeanIMT:
         stops = np.append(starts[1:], new)
         growth = Growth(self.arity, self._levels[:together], leaves, old, block, starts, stops)
         jobs = len(starts)
-        with workers(self._threads if len(leaves) >= 2 * block else 1) as run:
+        with workers(self._threads if len(leaves) >= _WORTH_THREADS * block else 1) as run:
             share = max(1, jobs // (_JOBS * run.threads))
             list(run(lambda ranges: self.node_hash.grow(growth, ranges), _slices(jobs, share)))
             for number in range(together, self.max_depth + 1):
@@ -438,7 +440,7 @@ class LeanIMT:
     def _cuts(self, old: int, new: int, block: int) -> NDArray[np.int64]:
         """The first leaves of ranges that lie under one page of each level, several for each thread where there are enough."""
         size = self._levels[0].page_nodes
-        while size > block and (new - old) // size < _JOBS * self._threads:
+        while size // self.arity >= _JOB_BLOCKS * block and (new - old) // size < _JOBS * self._threads:
             size //= self.arity
         later = np.arange(old - old % size + size, new, size, dtype=np.int64)
         return np.concatenate([np.array([old], np.int64), later])
@@ -453,7 +455,8 @@ class LeanIMT:
             children = below.run(low * self.arity, high * self.arity)
             level.run(low, high)[:] = self.node_hash.parents(children.reshape(high - low, self.arity, NODE_BYTES))
 
-        list(run(raise_run, [start, *range(start - start % step + step, stop, step)]))
+        jobs = [start, *range(start - start % step + step, stop, step)]
+        list(run(raise_run, jobs) if len(jobs) > 1 else map(raise_run, jobs))
 
 
 def leaves_from_bytes(data: bytes | bytearray | memoryview) -> Octets:
@@ -473,11 +476,17 @@ def _snapshot(levels: list[Level], groups: Octets, arity: int, node_hash: NodeHa
     return Snapshot(levels, arity, node_hash, size, node_hash.open_nodes(groups, counts))
 
 
-def _read_groups(groups: Octets, levels: list[Level], arity: int, size: int) -> None:
-    """groups[l] begins with the complete nodes of level l that have no complete parent in a tree of this size."""
+def _read_groups(groups: Octets, levels: list[Level], arity: int, size: int, old: int = -1) -> None:
+    """groups[l] begins with the complete nodes of level l that have no complete parent in a tree of this size.
+
+    In: old: a smaller size for which that was so, if any.
+    """
     n = size
     for level, group in zip(levels, groups, strict=False):
+        if n == old:
+            return
         n, left = divmod(n, arity)
+        old //= arity
         group[:left] = level.read(n * arity, n * arity + left)
 
 

@@ -131,7 +131,7 @@ class Growth:
 
     arity: int
     levels: list[Level]  # the leaves' and those above, with room for all that comes
-    leaves: Octets  # (n, 32)
+    leaves: Octets  # (n, 32), contiguous
     first: int  # index of the first of them
     block: int  # leaves that are worth going up with before the next ones
     starts: NDArray[np.int64]

@@ -2,6 +2,8 @@
 
 import json
 import threading
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +12,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bonsai_circuits.errors import InputError
+from bonsai_circuits.kernels.bn254_fr import BN254_FR_MODULUS
 from bonsai_circuits.trees.lean_imt import LeanIMT, leaves_from_bytes
 from bonsai_circuits.trees.levels import Level
-from bonsai_circuits.trees.node_hash import POSEIDON_BLS
+from bonsai_circuits.trees.node_hash import POSEIDON_BLS, POSEIDON_BN254, NodeHash
 from bonsai_circuits.trees.shape import depth_of, n_nodes, page_nodes
 from tests.reference import lean_imt as reference
 from tests.reference.lean_imt import counted_leaves
 from tests.reference.poseidon import poseidon
+from tests.reference.poseidon_bn254 import poseidon as poseidon_bn254
 from tests.trees.leaves import Kept, as_array, counted
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "leanimt.json").read_text())
@@ -31,6 +35,15 @@ def tree_of(n: int, arity: int, **named: int) -> LeanIMT:
     return tree
 
 
+def poseidon_bls_node(children: Sequence[bytes]) -> bytes:
+    values = [int.from_bytes(child, "little") for child in children]
+    return poseidon(values, 2 ** len(values) - 1).to_bytes(32, "little")
+
+
+def poseidon_bn254_node(children: Sequence[bytes]) -> bytes:
+    return poseidon_bn254([int.from_bytes(child, "little") for child in children]).to_bytes(32, "little")
+
+
 def all_levels(tree: LeanIMT) -> list[list[bytes]]:
     return [[row.tobytes() for row in tree.level(i)] for i in range(tree.depth + 1)]
 
@@ -43,7 +56,11 @@ def test_roots_and_depths_are_those_of_the_vectors(arity: int, pages: str) -> No
     for size, want in VECTORS["roots"][str(arity)].items():
         tree = tree_of(int(size), arity)
         root = tree.root
-        assert (root.hex() if root is not None else None, tree.depth, tree.size) == (want["root"], want["depth"], int(size))
+        assert (root.hex() if root is not None else None, tree.depth, tree.size) == (
+            want["root"],
+            want["depth"],
+            int(size),
+        )
 
 
 @given(arity=arities, cuts=st.lists(st.integers(0, 90), max_size=5), n=st.integers(0, 400))
@@ -82,18 +99,34 @@ def test_a_large_insert_equals_small_ones_however_many_threads(threads: int) -> 
             assert level == 0 or tree.snapshot().check(level) == -1
 
 
-def test_a_tree_of_poseidon_is_that_of_the_definition() -> None:
-    def node(children: list[bytes]) -> bytes:
-        values = [int.from_bytes(child, "little") for child in children]
-        return poseidon(values, 2 ** len(values) - 1).to_bytes(32, "little")
-
+@pytest.mark.parametrize(
+    ("node_hash", "node"),
+    [(POSEIDON_BLS, poseidon_bls_node), (POSEIDON_BN254, poseidon_bn254_node)],
+    ids=["bls", "bn254"],
+)
+def test_a_tree_of_poseidon_is_that_of_the_definition(node_hash: NodeHash, node: reference.Hash) -> None:
     leaves = counted_leaves(11)
     for arity in (2, 3, 4):
-        tree = LeanIMT(arity, POSEIDON_BLS)
+        tree = LeanIMT(arity, node_hash)
         tree.insert_many(as_array(leaves[:7]))
         for leaf in leaves[7:]:
             tree.insert(leaf)
         assert all_levels(tree) == reference.levels(leaves, arity, node)
+
+
+def test_a_tree_of_poseidon_is_that_of_zk_kit() -> None:
+    vector = VECTORS["zk_kit_poseidon"]
+    tree = LeanIMT(2, POSEIDON_BN254)
+
+    def element(node: bytes | None) -> str:
+        return f"0x{int.from_bytes(node or b'', 'little'):064x}"
+
+    for i in range(33):
+        tree.insert((BN254_FR_MODULUS - 1 - i).to_bytes(32, "little"))
+        assert element(tree.root) == vector["roots"].get(str(tree.size), element(tree.root))
+    for proof in vector["proofs"]:
+        index, siblings = tree.snapshot().at(proof["n"]).prove(proof["i"]).zk_kit()
+        assert (index, [element(x) for x in siblings]) == (proof["index"], proof["siblings"])
 
 
 # Sizes and refusals ----------------------------------------------------------------------------------------------------------
@@ -158,11 +191,6 @@ def test_what_is_no_leaf_is_refused() -> None:
 def test_an_arity_out_of_range_is_refused(arity: int) -> None:
     with pytest.raises(InputError, match="arity"):
         LeanIMT(arity)
-
-
-def test_an_arity_that_the_hash_has_not_is_refused() -> None:
-    with pytest.raises(InputError, match="arity"):
-        LeanIMT(5, POSEIDON_BLS)
 
 
 @pytest.mark.parametrize("depth", [0, -1, 63, True])
@@ -233,7 +261,7 @@ def test_a_snapshot_stays_as_it_was(arity: int, sizes: list[int], pages: str) ->
 def test_readers_see_whole_trees_while_one_writes(small: None) -> None:
     """Every snapshot that a reader meets is the tree of its size, and its proofs are true."""
     arity, n = 3, 1500
-    roots = {size: None for size in range(n + 1)}
+    roots: dict[int, bytes | None] = {0: None}
     oracle = LeanIMT(arity)
     for leaf in counted_leaves(n):
         oracle.insert(leaf)
@@ -247,7 +275,7 @@ def test_readers_see_whole_trees_while_one_writes(small: None) -> None:
 
     def read(seed: int) -> None:
         random = np.random.default_rng(seed)
-        while not written.is_set() or not seen:
+        while not written.is_set():
             snapshot = tree.snapshot()
             if snapshot.root != roots[snapshot.size]:
                 wrong.append(("root", snapshot.size))
@@ -264,8 +292,13 @@ def test_readers_see_whole_trees_while_one_writes(small: None) -> None:
     readers = [threading.Thread(target=read, args=(seed,)) for seed in range(3)]
     for reader in readers:
         reader.start()
-    random, at = np.random.default_rng(0), 0
+    random, at, waited = np.random.default_rng(0), 0, set()
     while at < n:
+        if at // 300 not in waited:  # readers compile first, and may fall behind
+            waited.add(at // 300)
+            deadline = time.monotonic() + 60
+            while len(seen) < at // 300 and not wrong and time.monotonic() < deadline:
+                time.sleep(0.001)
         m = min(n - at, int(random.integers(1, 12)))
         if m == 1:
             tree.insert(at.to_bytes(32, "little"))
@@ -276,7 +309,7 @@ def test_readers_see_whole_trees_while_one_writes(small: None) -> None:
     for reader in readers:
         reader.join()
     assert wrong == []
-    assert len(seen) > 1
+    assert len(seen) > 3
     assert (first.size, first.root, tree.root) == (0, None, roots[n])
 
 
@@ -343,7 +376,7 @@ def test_levels_that_were_evicted_are_read_from_the_source(small: None) -> None:
     tree, whole = tree_of(size, arity), tree_of(size, arity)
     held = tree.snapshot()
     kept = Kept.of(held)
-    tree.evict(kept, 250, 2)
+    tree.evict(kept, 2, 250)
     assert tree.resident_bytes < whole.resident_bytes
     kept.asked.clear()
     for snapshot in (held, tree.snapshot()):
@@ -357,7 +390,7 @@ def test_levels_that_were_evicted_are_read_from_the_source(small: None) -> None:
     assert {level for level, _, _ in kept.asked} == {0, 1}
     assert max(stop for level, _, stop in kept.asked if level == 0) == 240  # full pages of 16 among 250
     with pytest.raises(InputError, match="size"):
-        tree.evict(kept, 301, 2)
+        tree.evict(kept, 2, 301)
     tree.insert_many(counted(900)[300:])
     assert all_levels(tree) == reference.levels(counted_leaves(900), arity)
 
