@@ -84,6 +84,7 @@ def report(
     figures: Mapping[str, Any],
     details: Mapping[str, Any],
     rows: Mapping[str, Mapping[str, float]] | None = None,
+    cores: str = "one core",
 ) -> None:
     """Prints the figures and writes benchmarks/out/<name>.json.  rows: {row: {column: figure}}, one table."""
     value = {"machine": machine(), "figures": dict(figures), "details": dict(details)}
@@ -92,7 +93,7 @@ def report(
     OUT.mkdir(exist_ok=True)
     path = OUT / f"{name}.json"
     path.write_text(json.dumps(value, indent=2) + "\n")
-    print(f"{name} on {value['machine']['cpu']}, one core")
+    print(f"{name} on {value['machine']['cpu']}, {cores}")
     for line in _table(rows or {}):
         print(f"  {line}")
     for key, figure in {**figures, **details}.items():
