@@ -12,7 +12,7 @@ PAYMENTS = examples/payments
 PROOFS = compiled/send-poseidon/proofs
 STOP = sh -c 'echo "make: $$0" >&2; exit 1'
 
-.PHONY: all setup compile keys count prove verify demo test lint bench bench-circuits bench-batch bench-prover clean distclean help
+.PHONY: all setup compile keys count prove verify demo test lint bench bench-circuits bench-batch bench-prover bench-trees clean distclean help
 
 all: demo
 
@@ -86,12 +86,15 @@ bench-batch: setup ## measure the batch verifier beside blst, arkworks and mcl; 
 bench-prover: setup ## measure the prover beside blst, snarkjs and arkworks; ten minutes, more at first; needs cargo
 	$(BIN)/python -m benchmarks prover
 
+bench-trees: setup ## measure trees and hashes beside rotortree, zk-kit and sinsemilla; minutes, more at first; needs cargo
+	$(BIN)/python -m benchmarks trees
+
 clean: ## remove what was compiled, but not what was installed
 	test ! -d compiled || find compiled -mindepth 1 -maxdepth 1 ! -name LOCK.json -exec rm -rf {} +
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist verifier/build verifier/dist
 
 distclean: clean ## remove what was installed too
-	rm -rf .venv node_modules *.egg-info verifier/*.egg-info
+	rm -rf .venv node_modules benchmarks/tree_peers/node_modules *.egg-info verifier/*.egg-info
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-15s %s\n", $$1, $$2 }' Makefile

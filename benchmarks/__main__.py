@@ -6,7 +6,7 @@ import sys
 from .measure import one_core
 
 SHORT = ("send",)
-NAMES = (*SHORT, "circuits", "kernels", "batch", "prover")
+NAMES = (*SHORT, "circuits", "kernels", "batch", "prover", "trees")
 
 
 def main(names: list[str]) -> int:

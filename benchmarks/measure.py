@@ -37,6 +37,17 @@ def all_cores() -> Iterator[None]:
         os.sched_setaffinity(0, now)
 
 
+def turns(asked: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:
+    """The median of what each call says that it took, after one call to warm up; the calls take turns."""
+    said: dict[str, list[float]] = {name: [] for name in asked}
+    for call in asked.values():
+        call()
+    for _ in range(rounds):
+        for name, call in asked.items():
+            said[name].append(call())
+    return {name: statistics.median(values) for name, values in said.items()}
+
+
 def medians(calls: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
     """Median seconds of each call, after one call to warm up; the calls take turns, so that a slow phase hits all alike."""
     seconds: dict[str, list[float]] = {name: [] for name in calls}
@@ -73,6 +84,7 @@ def report(
     figures: Mapping[str, Any],
     details: Mapping[str, Any],
     rows: Mapping[str, Mapping[str, float]] | None = None,
+    cores: str = "one core",
 ) -> None:
     """Prints the figures and writes benchmarks/out/<name>.json.  rows: {row: {column: figure}}, one table."""
     value = {"machine": machine(), "figures": dict(figures), "details": dict(details)}
@@ -81,7 +93,7 @@ def report(
     OUT.mkdir(exist_ok=True)
     path = OUT / f"{name}.json"
     path.write_text(json.dumps(value, indent=2) + "\n")
-    print(f"{name} on {value['machine']['cpu']}, one core")
+    print(f"{name} on {value['machine']['cpu']}, {cores}")
     for line in _table(rows or {}):
         print(f"  {line}")
     for key, figure in {**figures, **details}.items():

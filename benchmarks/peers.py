@@ -3,10 +3,11 @@ it is installed, and snarkjs in one process of node.
 """
 
 import hashlib
+import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -27,20 +28,30 @@ class PeersMissing(Exception):
 
 def build() -> tuple[Path, tuple[str, ...]]:
     """The program and the libraries that it knows.  mcl is one of them where cmake and a C++ compiler are installed."""
-    if shutil.which("cargo") is None:
-        raise PeersMissing("cargo is not installed: no peers to measure against")
     with_mcl = shutil.which("cmake") is not None and shutil.which("c++") is not None
-    command = ["cargo", "build", "--release", "--quiet", *(["--features", "mcl"] if with_mcl else [])]
-    if (done := subprocess.run(command, cwd=SOURCE, capture_output=True, text=True, check=False)).returncode:
-        raise PeersMissing(f"{' '.join(command)} in {SOURCE}: {done.stderr.strip()[-1000:]}")
+    ran("cargo", "build", "--release", "--quiet", *(["--features", "mcl"] if with_mcl else []), at=SOURCE)
     return SOURCE / "target" / "release" / "bonsai-peers", ("blst", "arkworks", *(["mcl"] if with_mcl else []))
+
+
+def ran(*command: str, at: Path) -> None:
+    """Runs what builds a program of others.  Raises PeersMissing: it is not installed, or it fails; the message says why."""
+    if shutil.which(command[0]) is None:
+        raise PeersMissing(f"{command[0]} is not installed: no peers to measure against")
+    if (done := subprocess.run(command, cwd=at, capture_output=True, text=True, check=False)).returncode:
+        raise PeersMissing(f"{' '.join(command)} in {at}: {done.stderr.strip()[-1000:]}")
 
 
 class Asked:
     """A program at work: each line that it is asked, it answers with one."""
 
-    def __init__(self, command: Sequence[str]) -> None:
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | (environment or {}),
+        )
 
     def __enter__(self) -> Self:
         return self

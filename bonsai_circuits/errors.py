@@ -4,7 +4,9 @@ BonsaiError                 (bonsai_verifier.errors)
   WireError InputError KeyRefused CircuitMismatch
   CircuitError              a circuit description that cannot be built: unused input, unconstrained hint, ...
   Unsatisfied               a witness that breaks a row; carries the row's report
-  FileDamaged               a file under compiled/ whose length or digest is wrong
+  FileDamaged               a file that the toolkit wrote, whose length or digest is wrong
+  StoreLocked               a tree's store that somebody else has open
+  StoreFailed               a tree's store that could not write; says how much is surely on disk
   ToolMissing               an outside program (circom, snarkjs) is not installed
   ToolFailed                an outside program ran and failed; carries its last lines
 """
@@ -18,6 +20,8 @@ __all__ = [
     "FileDamaged",
     "InputError",
     "KeyRefused",
+    "StoreFailed",
+    "StoreLocked",
     "ToolFailed",
     "ToolMissing",
     "Unsatisfied",
@@ -35,6 +39,14 @@ class Unsatisfied(BonsaiError):
 
 class FileDamaged(BonsaiError):
     """A file whose length, section table or digest is wrong."""
+
+
+class StoreLocked(BonsaiError):
+    """A store has one opener at a time, and it has one."""
+
+
+class StoreFailed(BonsaiError):
+    """A store could not write: what is not acknowledged is not on disk, and it takes no more.  Open it again."""
 
 
 class ToolMissing(BonsaiError):

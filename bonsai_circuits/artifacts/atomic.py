@@ -54,7 +54,7 @@ def write_atomic(path: Path, data: Buffer | Iterable[Buffer], mode: int = _PUBLI
     except BaseException:  # Ctrl-C too: nothing half written stays
         partial.unlink(missing_ok=True)
         raise
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
 
 
 def _remove_stale(folder: Path) -> None:
@@ -95,7 +95,7 @@ def _lock(descriptor: int) -> None:
             _flock(descriptor, LOCK_EX | LOCK_NB)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Makes the new name itself durable, where folders can be opened at all (not on Windows)."""
     if not hasattr(os, "O_DIRECTORY"):
         return

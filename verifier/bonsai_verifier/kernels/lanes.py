@@ -345,6 +345,7 @@ def reduced(m: Machine, f: LaneField, t: Limbs) -> Writer:
     """
     n, p, c = f.n, [m.const(x) for x in f.limbs(f.modulus)], [m.const(x) for x in f.limbs(f.limb_inverse)]
     minus_inverse, mask = m.const(f.minus_inverse), m.const(LIMB_MASK)
+    not_zero = [0, 1, *(j for j in range(2, n) if f.limbs(f.modulus)[j])]  # of p's limbs
     t = list(t)
     for i in range(f.folds):
         k = m.low(t[i])
@@ -358,9 +359,9 @@ def reduced(m: Machine, f: LaneField, t: Limbs) -> Writer:
         k = m.lo(m.zero, m.low(t[i]), minus_inverse)
         t[i + 1] = m.lo(m.add(t[i + 1], m.sar(m.add(t[i], mask), LIMB_BITS)), k, p[1])
         t[i + 1] = m.hi(t[i + 1], k, p[0])
-        for j in range(2, n):
+        for j in not_zero[2:]:
             t[i + j] = m.lo(t[i + j], k, p[j])
-        for j in range(1, n):
+        for j in not_zero[1:]:
             t[i + j + 1] = m.hi(t[i + j + 1], k, p[j])
         yield
     return t[n:]

@@ -1,0 +1,3 @@
+fn main() -> std::io::Result<()> {
+    bonsai_tree_peers::run()
+}
