@@ -7,19 +7,15 @@ position choose among.  Nodes are elements of Fr: integers one at a time, (n, 4)
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bonsai_verifier.field import fr_below, ints_from_limbs, limbs_from_ints
+from bonsai_verifier.field import Words, fr_below, ints_from_limbs, limbs_from_ints
 from bonsai_verifier.parameters import FR_MODULUS as R
 
 from ..errors import InputError, WireError
-from ..native.pedersen import BITMAP_TAG, QUATERNARY_TAG, binary_node, quaternary_node
+from ..native.pedersen import BITMAP_TAG, QUATERNARY_TAG, nodes
 from ..native.poseidon import merkle_tag, poseidon
-
-Words: TypeAlias = NDArray[np.uint64]
 
 POSITION_BITS = 40
 NODE_WORDS, NODE_BYTES = 4, 32
@@ -167,8 +163,7 @@ def _poseidon_parents(level: int, children: Words) -> Words:
 
 
 def _pedersen_parents(tag: int, children: Words) -> Words:
-    node = (lambda x: binary_node(tag, *x)) if children.shape[1] == 2 else (lambda x: quaternary_node(tag, x))
-    return to_words([node(to_ints(row)) for row in children])
+    return nodes(tag, children)
 
 
 def _above_flags(level: int, children: Words) -> Words:
