@@ -1,7 +1,7 @@
 """Sums of table entries on Jubjub, many at once: the portable body.  What makes them a Pedersen hash: native/pedersen.py.
 
-A message is a row of words.  A window is some of its bits, three for every chunk; its entry is the sum of what those chunks add.  Flipping the
-sign bit of each chunk negates an entry, so a table has rows for those bit strings alone whose highest bit, a sign, is 0.
+A message is a row of words.  A window is some of its bits, three for every chunk; its entry is the sum of what those chunks add.  Flipping
+the sign bit of each chunk negates an entry, so a table has rows for those bit strings alone whose highest bit, a sign, is 0.
 
   table   (n, 12): of each point v - u, v + u and 2 d u v, in Montgomery form
   windows (n, 4) int64: the first bit in the message, the number of bits, the row where its entries begin, the mask of its sign bits
@@ -159,7 +159,10 @@ def _rows(out, points, twice_d):
 
 
 def sums(messages, windows, table, start):
-    """(n, 8): u and v of the sums, canonical.  In: messages (n, m), C-contiguous, every window within a row; table as `prepared` gives it."""
+    """(n, 8): u and v of the sums, canonical.
+
+    In: messages (n, m), C-contiguous, every window within a row; at least one window; table as `prepared` gives it.
+    """
     out, points, products = arrays((len(messages), 2 * FR_WORDS), (_BATCH, _POINT_WORDS), (_BATCH, FR_WORDS))
     _sums(out, messages, windows, table, start, points, products)
     return out

@@ -23,7 +23,6 @@ from bonsai_verifier.kernels.lanes import (
     exact,
     load,
     load_rows,
-    minus,
     multiply,
     plus,
     select,

@@ -11,17 +11,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bonsai_verifier import field
-from bonsai_verifier.field import Octets, Words
-from bonsai_verifier.kernels import cpu
 from bonsai_verifier.parameters import FR_MODULUS as R
 
 from ..errors import InputError
-from .jubjub import D, IDENTITY, ORDER, Point, add, add_all, group_hash, multiply, negate
+from .jubjub import IDENTITY, ORDER, D, Point, add, add_all, group_hash, multiply, negate
 
 CHUNK_BITS = 3
 SEGMENT_CHUNKS = 63  # the largest count whose sums stay below r_J / 2: 4 (16^63 - 1) / 15
@@ -187,14 +185,21 @@ class PedersenSuite:
 
 # Many at once ----------------------------------------------------------------------------------------------------------------
 
+_Words: TypeAlias = NDArray[np.uint64]
+
 # Chunks to a table entry: 2^11 entries a window of 4.  Of 2, 3, 4, 5 chunks 4 and 5 were the fastest in both bodies (a node of two children
 # 1.4, 1.2, 0.76, 0.67 us in lanes), at 0.3, 1.8, 11 and 71 MB.
 _WINDOW_CHUNKS = 4
 _CHILD_CHUNKS = FIELD_BITS // CHUNK_BITS
 _NODE_WORDS = 4
+_TAG_CHUNKS = TAG_BITS // CHUNK_BITS
+_CHILDREN = {  # number of children -> the first chunk of each
+    2: (_TAG_CHUNKS, _TAG_CHUNKS + _CHILD_CHUNKS),
+    4: tuple(_TAG_CHUNKS + 2 * SEGMENT_CHUNKS * j for j in range(4)),
+}
 
 
-def nodes(tag: int, children: Words) -> Words:
+def nodes(tag: int, children: _Words) -> _Words:
     """binary_node or quaternary_node of each row.  In: (n, 2, 4) or (n, 4, 4) uint64, canonical words, little-endian.  Out: (n, 4).
 
     Cost: a table of 11 MB or 22 MB once in a process; then 44 or 88 additions a node, and one inversion for hundreds.
@@ -208,6 +213,8 @@ def nodes(tag: int, children: Words) -> Words:
         raise InputError(
             "children", f"expected (n, 2, 4) or (n, 4, 4) uint64, got {children.shape} of {children.dtype}"
         )
+    from bonsai_verifier import field  # here, as in what follows: a gadget's description needs no kernels
+
     n, k = children.shape[:2]
     children = np.ascontiguousarray(children)
     below = field.fr_below(children.reshape(n, -1).view(np.uint8))
@@ -221,7 +228,7 @@ def nodes(tag: int, children: Words) -> Words:
     )
 
 
-def pedersen_many(tag: int, bits: Octets) -> Words:
+def pedersen_many(tag: int, bits: NDArray[np.uint8]) -> _Words:
     """`pedersen` of each row.  In: bits (n, m) uint8, each 0 or 1.  Out: (n, 4) uint64, canonical words.
 
     Cost: a table of 0.26 MB for every twelve bits, kept for the last few m; otherwise as `nodes`.
@@ -238,14 +245,17 @@ def pedersen_many(tag: int, bits: Octets) -> Words:
     return _sums(words, ((TAG_BITS // CHUNK_BITS, 0),), n_chunks, pedersen_point(_tag(tag)))
 
 
-def _sums(messages: Words, parts: tuple[tuple[int, int], ...], n_chunks: int, start: Point) -> Words:
+def _sums(messages: _Words, parts: tuple[tuple[int, int], ...], n_chunks: int, start: Point) -> _Words:
     """start plus the entries of messages' chunks.  parts: (number of the first chunk, its first bit in a message)."""
+    from bonsai_verifier import field
+    from bonsai_verifier.kernels import cpu
+
     if not n_chunks or not len(messages):
         return field.limbs_from_ints([start[0]] * len(messages), _NODE_WORDS)
     body = "pedersen_lanes" if cpu.vector() else "pedersen"
     windows, table = _windows(body, parts, n_chunks)
     begin = field.fr_from_ints(start).reshape(1, -1)
-    sums: Words = _kernels(body).sums(messages, windows, table, begin)
+    sums: _Words = _kernels(body).sums(messages, windows, table, begin)
     return np.ascontiguousarray(sums[:, :_NODE_WORDS])
 
 
@@ -254,9 +264,9 @@ def _kernels(body: str) -> Any:
 
 
 @lru_cache(8)
-def _windows(body: str, parts: tuple[tuple[int, int], ...], n_chunks: int) -> tuple[Words, Any]:
+def _windows(body: str, parts: tuple[tuple[int, int], ...], n_chunks: int) -> tuple[_Words, Any]:
     """The windows and their table, as kernels.pedersen reads them."""
-    windows, tables, first_row = [], list[Words](), 0
+    windows, tables, first_row = [], list[_Words](), 0
     for chunk, bit in parts:
         for i in range(0, n_chunks, _WINDOW_CHUNKS):
             count = min(_WINDOW_CHUNKS, n_chunks - i)
@@ -267,8 +277,10 @@ def _windows(body: str, parts: tuple[tuple[int, int], ...], n_chunks: int) -> tu
     return np.array(windows, np.int64), _kernels(body).prepared(np.concatenate(tables))
 
 
-def _entries(first: int, count: int) -> Words:
+def _entries(first: int, count: int) -> _Words:
     """The rows of a window of chunks first .. first + count - 1, from those of single chunks, [1] to [4] times a generator each."""
+    from bonsai_verifier import field
+
     portable = _kernels("pedersen")
     twice_d = field.fr_from_ints([2 * D])
     points = [x for k in range(first, first + count) for point in window(k) for x in point]
@@ -277,7 +289,7 @@ def _entries(first: int, count: int) -> Words:
     windows = np.array([(CHUNK_BITS * i, CHUNK_BITS, sign * i, sign) for i in range(count)], np.int64)
     messages = np.arange(1 << CHUNK_BITS * count - 1, dtype=np.uint64).reshape(-1, 1)
     nothing = field.fr_from_ints(IDENTITY).reshape(1, -1)
-    rows: Words = portable.rows_of(portable.sums(messages, windows, single, nothing), twice_d)
+    rows: _Words = portable.rows_of(portable.sums(messages, windows, single, nothing), twice_d)
     return rows
 
 
@@ -290,13 +302,6 @@ def _node_start(k: int, *tag: int) -> Point:
     message = chunks_of(quaternary_message(sum(bit << i for i, bit in enumerate(tag)), zeros))
     of_children = {first + i for first in _CHILDREN[k] for i in range(_CHILD_CHUNKS)}
     return add_all(entry(i, chunk) for i, chunk in enumerate(message) if i not in of_children)
-
-
-_TAG_CHUNKS = TAG_BITS // CHUNK_BITS
-_CHILDREN = {  # number of children -> the first chunk of each
-    2: (_TAG_CHUNKS, _TAG_CHUNKS + _CHILD_CHUNKS),
-    4: tuple(_TAG_CHUNKS + 2 * SEGMENT_CHUNKS * j for j in range(4)),
-}
 
 
 # Inside ----------------------------------------------------------------------------------------------------------------------

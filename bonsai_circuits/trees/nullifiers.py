@@ -38,8 +38,8 @@ _INDEX = struct.Struct("<Q")
 class NullifierPath:
     """One position: the flags of its leaf and one set of siblings, from the leaves up: `nullifier_leaf`, `nullifier_path` of recv and op.
 
-    A path of all levels proves that the position is free, or what the root becomes when it is taken.  One of fewer levels is the part that a
-    cold file gives (`ColdNullifiers.path`).
+    A path of all levels proves that the position is free, or what the root becomes when it is taken.  One of fewer levels is the part
+    that a cold file gives (`ColdNullifiers.path`).
     """
 
     shape: TreeShape
@@ -231,8 +231,8 @@ class NullifierTree:
         self._first = first
 
     def keep(self, n: int, cold: "ColdNullifiers | None" = None) -> None:
-        """Prunes to the highest threshold that keeps the n largest claimed positions, n >= 1: those and the frontier stay, and what shares a
-        leaf with the first of them.  Raises InputError: another n."""
+        """Prunes to the highest threshold that keeps the n largest claimed positions, n >= 1: those and the frontier stay, and what shares
+        a leaf with the first of them.  Raises InputError: another n."""
         if not isinstance(n, int) or n < 1:
             raise InputError("n", f"{n} is no number of positions to keep; keep one or more")
         positions = list(self.claimed)
@@ -339,10 +339,10 @@ class NullifierTree:
 
 
 class ColdNullifiers:
-    """What was pruned, in a file: every claimed leaf below the threshold and every node wholly below it.  Gives paths, takes late claims.
+    """What was pruned, in a file: every claimed leaf below the threshold and every node wholly below it.
 
-    The file is an SQLite database, so a change is made whole or not at all, also when the process is killed; there is one threshold in it and
-    in the tree.  Nothing that is read from it need be believed: a path is compared with the tree's frontier.
+    The file is an SQLite database, so a change is made whole or not at all, also when the process is killed.  Nothing that is read from it
+    need be believed: a path is compared with the tree's frontier.
     Raises FileDamaged: the file is no such database, or of another shape.
     """
 
