@@ -6,7 +6,7 @@ position choose among.  Nodes are elements of Fr: integers one at a time, (n, 4)
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 
 import numpy as np
 
@@ -72,7 +72,13 @@ class Levels:
         """The lowest levels alone: a smaller capacity.  Raises InputError: there are not so many."""
         if not 1 <= levels <= self.depth:
             raise InputError("levels", f"{levels} of them; this shape has 1 to {self.depth}")
-        return self if levels == self.depth else Levels(self.widths[:levels], self.parents, self.empty_leaf)
+        return self if levels == self.depth else _cut(self, levels)
+
+
+@cache
+def _cut(whole: Levels, levels: int) -> Levels:
+    """One object for each, since it remembers its empty nodes."""
+    return Levels(whole.widths[:levels], whole.parents, whole.empty_leaf)
 
 
 @dataclass(frozen=True)
