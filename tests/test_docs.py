@@ -26,7 +26,8 @@ from bonsai_circuits.interop import node
 from bonsai_circuits.interop.circom_templates import simplification
 from bonsai_circuits.keys.domain import smallest_domain
 from bonsai_circuits.lowering.square import RULES, lower
-from bonsai_circuits.native.poseidon import PoseidonParameters, poseidon_parameters
+from bonsai_circuits.native.poseidon import poseidon_parameters
+from bonsai_circuits.native.poseidon_instance import PoseidonParameters
 from bonsai_circuits.pipeline import Circuit, build
 from bonsai_circuits.relations.builtin import built_in
 from bonsai_verifier import decode_proof, decode_verifying_key
