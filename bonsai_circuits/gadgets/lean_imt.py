@@ -1,10 +1,10 @@
 """Membership in a LeanIMT over Poseidon, of 2, 4 or more children a node (native/lean_imt.py).
 
-What is proved: in *every* tree of `size` leaves that has the root, `leaf` is leaf number `index`; that is, whoever shows another leaf there
-shows a collision of Poseidon.  A root alone says less.  One and the same root belongs to trees of several sizes: ((a b) c) is the root of the
-three leaves a, b, c, and of the two leaves (a b) and c; if c was made as (x y), also of four.  So `size` must be bound to the root as
-firmly as the root itself: both public, or both inside `sized_root`, which hides them.  With a size that the prover chooses, an inner node
-passes as a leaf; circuits that take a depth or a path's length as a witness, as is usual for this tree, rest on leaves being no nodes.
+What is proved: in every tree of `size` leaves that has the root, `leaf` is leaf number `index`; whoever shows another leaf there shows a
+collision of Poseidon.  A root alone says less, for one root belongs to trees of several sizes: ((a b) c) is the root of the three leaves a,
+b, c, of the two leaves (a b) and c, and, if c was made as (x y), of four.  So the size must be bound to the root as firmly as the root itself:
+both public, or both inside a `sized_root`, which hides them.  With a size that the prover chooses, an inner node passes as a leaf; circuits
+that take a depth or a path's length as a witness, as is usual for this tree, rest on leaves that are no nodes.
 """
 
 from collections.abc import Sequence
@@ -35,8 +35,8 @@ def lean_imt_root(
     """The root of a tree of `size` leaves, 1 <= size <= arity^depth, that has `leaf` at `index`, index < size.
 
     In: siblings are advice, `name[level][child]`, arity - 1 a level from the leaves up, in order; where a level has fewer, the rest is
-    ignored (native.lean_imt.padded_path makes them).  size and index may be constants; for a constant size only the nodes and siblings that it
-    has are there.
+    ignored (native.lean_imt.padded_path makes them).  size and index may be constants; for a constant size only the nodes and siblings
+    that it has are there.
     Cost, binary: 236 depth - 2 rows, 313 depth - 2 in Square R1CS; four children, hashes of 2, 3 and 4 a level: 777 depth - 2 and
     1,029 depth - 2.
     Sound because index and last = size - 1 have one bit string each, and the number of children and the place of the child on every level
@@ -47,7 +47,9 @@ def lean_imt_root(
     n_bits = arity.bit_length() - 1
     lacking = [k for k in range(2, arity + 1) if k not in PARTIAL_ROUNDS]
     if arity < 2 or arity != 1 << n_bits or lacking:
-        raise CircuitError("arity", f"{arity} is no power of two whose nodes of 2 to {arity} children all have a Poseidon")
+        raise CircuitError(
+            "arity", f"{arity} is no power of two whose nodes of 2 to {arity} children all have a Poseidon"
+        )
     if not 1 <= depth * n_bits <= _MOST_BITS:
         raise CircuitError("depth", f"{depth} levels of {arity} children; an index has 1 to {_MOST_BITS} bits")
     with c.scope("lean tree"):

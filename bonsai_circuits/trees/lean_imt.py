@@ -13,10 +13,8 @@ Source: zk-kit's LeanIMT (binary) and rotortree 0.20.0 (N-ary), whose roots thes
 """
 
 import threading
-from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bonsai_verifier.field import Octets
 from bonsai_verifier.threads import is_count

@@ -15,7 +15,7 @@ from bonsai_verifier.parameters import FR_MODULUS as R
 
 from ..errors import InputError, WireError
 from ..native.pedersen import BITMAP_TAG, QUATERNARY_TAG, nodes
-from ..native.poseidon import merkle_tag, poseidon
+from ..native.poseidon import merkle_tag, poseidon_many
 
 POSITION_BITS = 40
 NODE_WORDS, NODE_BYTES = 4, 32
@@ -164,8 +164,7 @@ def nodes_from_bytes(data: bytes, name: str) -> list[int]:
 
 
 def _poseidon_parents(level: int, children: Words) -> Words:
-    tag = merkle_tag(children.shape[1])
-    return to_words([poseidon(to_ints(node), tag) for node in children])
+    return np.asarray(poseidon_many(children, merkle_tag(children.shape[1])), np.uint64)
 
 
 def _pedersen_parents(tag: int, children: Words) -> Words:

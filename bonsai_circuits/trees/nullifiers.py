@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ..errors import FileDamaged, InputError, WireError
 from .ledger_shapes import (
@@ -36,7 +37,7 @@ _INDEX = struct.Struct("<Q")
 
 @dataclass(frozen=True, slots=True)
 class NullifierPath:
-    """One position: the flags of its leaf and one set of siblings, from the leaves up: `nullifier_leaf`, `nullifier_path` of recv and op.
+    """One position: the flags of its leaf and one set of siblings, from the leaves up.
 
     A path of all levels proves that the position is free, or what the root becomes when it is taken.  One of fewer levels is the part
     that a cold file gives (`ColdNullifiers.path`).
@@ -68,6 +69,11 @@ class NullifierPath:
     def verify_insertion(self, root: int, root_new: int) -> bool:
         """Whether it is free under `root`, and taking it, with nothing else changed, gives root_new."""
         return self.verify_free(root) and self.root_taken == root_new
+
+    def inputs(self) -> dict[str, Any]:
+        """What recv and op take: pid, nullifier_path and, where a leaf has several flags, nullifier_leaf."""
+        leaf = {"nullifier_leaf": self.leaf} if self.shape.flag_bits else {}
+        return {"pid": self.position, **leaf, "nullifier_path": [list(level) for level in self.path]}
 
     def encode(self) -> bytes:
         """Position (8 bytes), number of levels (1), flags, and 32 bytes of each sibling, little-endian."""
@@ -443,7 +449,7 @@ class ColdNullifiers:
         try:
             with closing(sqlite3.connect(self._path)) as db, db:
                 yield db
-        except sqlite3.Error as e:
+        except (sqlite3.Error, UnicodeDecodeError) as e:  # SQLite's message may quote what is damaged
             raise FileDamaged(str(self._path), f"cannot be used as a file of nullifiers: {e}") from e
 
 

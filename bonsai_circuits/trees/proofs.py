@@ -3,11 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
-from ..errors import InputError, WireError
 from .node_hash import NodeHash
-from .shape import MAX_ARITY, MIN_ARITY, NODE_BYTES, check_arity, depth_of, group_size, level_size
+from .shape import depth_of, group_size, level_size
 
 Where = tuple[int, int, int]  # nodes start..stop of a level
 

@@ -8,6 +8,7 @@ those of the circuits (gadgets.trees, gadgets.pedersen_tree).
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,7 @@ _POSITION = struct.Struct("<Q")
 
 @dataclass(frozen=True, slots=True)
 class ReceiptOpening:
-    """The siblings of a position from the leaves up, in order: what recv and op take as `receipt_path`."""
+    """The siblings of a position from the leaves up, in order."""
 
     levels: Levels
     position: int
@@ -46,6 +47,10 @@ class ReceiptOpening:
     def verify(self, receipt: int, root: int) -> bool:
         """Whether the tree with this root has `receipt` at the position."""
         return self.root(receipt) == root
+
+    def inputs(self) -> dict[str, Any]:
+        """What recv and op take: pid, receipt_path."""
+        return {"pid": self.position, "receipt_path": [list(level) for level in self.path]}
 
     def encode(self) -> bytes:
         """8 bytes of the position, 32 of each sibling, little-endian."""

@@ -197,15 +197,16 @@ def test_any_byte_that_changed_is_refused() -> None:
 
 def test_an_opening_that_changed_is_refused_or_does_not_verify() -> None:
     archive = both(("poseidon", "wide"), 11, 2)[1]
-    data = archive.open(4).encode()
+    data, fields = archive.open(4).encode(), set[str]()
     for i in range(0, len(data), 3):
         changed = data[:i] + bytes([data[i] ^ 1 << i % 8]) + data[i + 1 :]
         try:
             opening = ReceiptOpening.decode(archive.levels, changed)
         except WireError as error:
-            assert error.field == "position" or error.field.startswith("siblings[")
+            fields.add(error.field)
         else:
             assert not opening.verify(RECEIPTS[4], archive.root)
+    assert fields >= {"position", "siblings[0]"}
     for wrong in (b"", data[:-1], data + bytes(32)):
         with pytest.raises(WireError, match="an opening of this tree has 328"):
             ReceiptOpening.decode(archive.levels, wrong)
