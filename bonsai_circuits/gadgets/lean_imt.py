@@ -1,8 +1,8 @@
-"""Membership in a LeanIMT over Poseidon, of 2, 4 or more children a node (native/lean_imt.py).
+"""Membership in a LeanIMT over Poseidon, of 2, 4 or 8 children a node (native/lean_imt.py).
 
 What is proved: in every tree of `size` leaves that has the root, `leaf` is leaf number `index`; whoever shows another leaf there shows a
-collision of Poseidon.  A root alone says less, for one root belongs to trees of several sizes: ((a b) c) is the root of the three leaves a,
-b, c, of the two leaves (a b) and c, and, if c was made as (x y), of four.  So the size must be bound to the root as firmly as the root itself:
+collision of Poseidon.  A root alone says less, for one root belongs to trees of several sizes: ((a b) c) is the root of the leaves a, b and
+c, of the two leaves (a b) and c, and, if c was made as (x y), of four.  So the size must be bound to the root as firmly as the root is:
 both public, or both inside a `sized_root`, which hides them.  With a size that the prover chooses, an inner node passes as a leaf; circuits
 that take a depth or a path's length as a witness, as is usual for this tree, rest on leaves that are no nodes.
 """
@@ -17,7 +17,6 @@ from ..dsl.trace import System
 from ..dsl.wires import Bit, Num, linear
 from ..errors import CircuitError
 from ..native.lean_imt import SIZED_ROOT_TAG
-from ..native.poseidon import PARTIAL_ROUNDS
 from .boolean import both
 from .digit import Digit
 from .poseidon import poseidon
@@ -25,6 +24,7 @@ from .poseidon_tree import open_level
 from .range import bits
 from .trees import siblings
 
+_ARITIES = (2, 4, 8)
 _MOST_BITS = 64  # of an index
 _HALF, _QUARTER = pow(2, -1, R), pow(4, -1, R)
 
@@ -37,19 +37,16 @@ def lean_imt_root(
     In: siblings are advice, `name[level][child]`, arity - 1 a level from the leaves up, in order; where a level has fewer, the rest is
     ignored (native.lean_imt.padded_path makes them).  size and index may be constants; for a constant size only the nodes and siblings
     that it has are there.
-    Cost, binary: 236 depth - 2 rows, 313 depth - 2 in Square R1CS; four children, hashes of 2, 3 and 4 a level: 777 depth - 2 and
-    1,029 depth - 2.
+    Cost: 236 depth - 2 rows for 2 children a node, 777 depth - 2 for 4, 2,123 depth - 2 for 8, as a level hashes every number of children
+    that it may have; 313, 1,029 and 2,803 in Square R1CS.  For as many leaves 2 children cost the least.
     Sound because index and last = size - 1 have one bit string each, and the number of children and the place of the child on every level
     follow from them as in a tree of that size.  On a level, from the top, `edge` says that both have had the same digits so far: only
     there may a node have fewer than `arity` children, and it has as many as last's digit says, and one more.
-    Raises CircuitError: an arity that is no power of two or has no Poseidon for some number of children; no depth, or too large a one.
+    Raises CircuitError: another arity; no depth, or too large a one.
     """
+    if arity not in _ARITIES:
+        raise CircuitError("arity", f"{arity} is not one of {_ARITIES}: a digit of an index is 1 to 3 of its bits")
     n_bits = arity.bit_length() - 1
-    lacking = [k for k in range(2, arity + 1) if k not in PARTIAL_ROUNDS]
-    if arity < 2 or arity != 1 << n_bits or lacking:
-        raise CircuitError(
-            "arity", f"{arity} is no power of two whose nodes of 2 to {arity} children all have a Poseidon"
-        )
     if not 1 <= depth * n_bits <= _MOST_BITS:
         raise CircuitError("depth", f"{depth} levels of {arity} children; an index has 1 to {_MOST_BITS} bits")
     with c.scope("lean tree"):

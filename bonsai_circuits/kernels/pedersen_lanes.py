@@ -4,7 +4,7 @@ A row of the table is the 15 limbs of its three numbers, exact, and one word of 
 one, all sums of a batch within each: so the entries of a window come from a cache however large the table is.
 
 Bounds, of acc between additions, as multiples of the modulus r (R / r = 35.3, a product is below x y / 35.3 + 1.001):
-  U, V, T below 1.5 and Z below 1.7; then A < 1.10, B < 1.09, C < 1.05, E < 3.1, F < 5.4, G < 4.45, H < 2.2,
+  U, V, T below 1.5 and Z below 1.7; then A < 1.11, B < 1.09, C < 1.05, E < 3.1, F < 5.4, G < 4.45, H < 2.2,
   and E F, G H, E H, F G are below 1.48, 1.28, 1.20 and 1.69
 """
 

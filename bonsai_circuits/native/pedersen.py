@@ -217,14 +217,17 @@ def nodes(tag: int, children: _Words) -> _Words:
 
     n, k = children.shape[:2]
     children = np.ascontiguousarray(children)
-    below = field.fr_below(children.reshape(n, -1).view(np.uint8))
+    below = field.fr_below(children.reshape(n, k * _NODE_WORDS).view(np.uint8))
     if not below.all():
         i, j = np.argwhere(~below)[0]
         raise InputError(f"children[{i}][{j}]", "not in [0, r); reduce it modulo r first")
     places = _CHILDREN[k]
     bits = [64 * _NODE_WORDS * j for j in range(k)]
     return _sums(
-        children.reshape(n, -1), tuple(zip(places, bits, strict=True)), _CHILD_CHUNKS, _node_start(k, *_tag(tag))
+        children.reshape(n, k * _NODE_WORDS),
+        tuple(zip(places, bits, strict=True)),
+        _CHILD_CHUNKS,
+        _node_start(k, *_tag(tag)),
     )
 
 
