@@ -137,7 +137,7 @@ def checked_words(values: Words | Sequence[int], name: str) -> Words:
     return values
 
 
-def element(x: int, name: str) -> int:
+def element(x: object, name: str) -> int:
     """x, which is an element of Fr.  Raises InputError."""
     if not isinstance(x, int) or isinstance(x, bool):
         raise InputError(name, f"an integer is needed, not {type(x).__name__}")

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bonsai_verifier.threads import is_count
+
 from ..errors import FileDamaged, InputError, WireError
 from .ledger_shapes import (
     NODE_BYTES,
@@ -239,7 +241,7 @@ class NullifierTree:
     def keep(self, n: int, cold: "ColdNullifiers | None" = None) -> None:
         """Prunes to the highest threshold that keeps the n largest claimed positions, n >= 1: those and the frontier stay, and what shares
         a leaf with the first of them.  Raises InputError: another n."""
-        if not isinstance(n, int) or n < 1:
+        if not is_count(n) or n == 0:
             raise InputError("n", f"{n} is no number of positions to keep; keep one or more")
         positions = list(self.claimed)
         if len(positions) > n:
@@ -458,7 +460,7 @@ class ColdNullifiers:
 
 def leaf_index(shape: TreeShape, position: int) -> int:
     """The leaf that holds the position.  Raises InputError: it is not in [0, 2^40)."""
-    if not isinstance(position, int) or isinstance(position, bool) or not 0 <= position < 1 << POSITION_BITS:
+    if not is_count(position) or position >> POSITION_BITS:
         raise InputError("position", f"{position!r} is not in 0 .. 2^{POSITION_BITS} - 1")
     return position >> shape.flag_bits
 
@@ -479,7 +481,7 @@ def _empty_path(shape: TreeShape, position: int, levels: int) -> NullifierPath:
 
 
 def _flag_bytes(shape: TreeShape) -> int:
-    return max(1, 2**shape.flag_bits // 8)
+    return max(1, (1 << shape.flag_bits) // 8)
 
 
 def _flags_to_bytes(shape: TreeShape, flags: int) -> bytes:

@@ -12,13 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from bonsai_verifier.field import Words
+from bonsai_verifier.threads import is_count
+
 from ..errors import InputError, WireError
 from .ledger_shapes import (
     NODE_BYTES,
     NODE_WORDS,
     Levels,
     TreeShape,
-    Words,
     checked_words,
     element,
     nodes_from_bytes,
@@ -218,7 +220,7 @@ class ReceiptArchive:
         size = self.size if size is None else size
         edge, out = self._edge(size), []
         for position in positions:
-            if not isinstance(position, int) or not 0 <= position < self.levels.capacity:
+            if not is_count(position) or position >= self.levels.capacity:
                 raise InputError("position", f"{position} is not in 0 .. {self.levels.capacity - 1}")
             path, index = [], position
             for level, width in enumerate(self.levels.widths):
@@ -255,7 +257,7 @@ class ReceiptArchive:
 
     def _edge(self, size: int) -> list[int | None]:
         """Of each level the node over receipts and empty leaves both, if there is one."""
-        if not isinstance(size, int) or not 0 <= size <= self.size:
+        if not is_count(size) or size > self.size:
             raise InputError("size", f"{size} is not in 0 .. {self.size}")
         if self._edges[0] != size:
             edge: list[int | None] = [None]
