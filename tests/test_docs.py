@@ -45,7 +45,7 @@ DOCS = ROOT / "docs"
 # prints: "..." in it stands for anything, a line number of a file of the toolkit for any number.  A line that ends in
 # `# exit code 1` is to fail that way.  A line `make` stands for what `make` leaves in compiled/.
 
-PAGES = ("README.md", "docs/tutorial.md", "docs/tools.md", "docs/verifier.md", "verifier/README.md")
+PAGES = ("README.md", "docs/tutorial.md", "docs/tools.md", "docs/trees.md", "docs/verifier.md", "verifier/README.md")
 MADE_BY_MAKE = ("bonsai compile send --no-circom", "bonsai setup send")
 
 _COMMAND = re.compile(r"\s*(?:\$ )?(?:\.venv/bin/)?(bonsai .*|python -m bonsai_verifier .*)")

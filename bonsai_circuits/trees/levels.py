@@ -4,19 +4,22 @@ A complete node never changes (shape.py), so what readers may see is never writt
 writer at a time calls what changes a level.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bonsai_verifier.field import Octets
+from bonsai_verifier.kernels.limbs import place
 
 from ..kernels.memory import arrays
-from .shape import NODE_BYTES
+from .shape import NODE_BYTES, page_nodes
 
-_PAGE_NODES = 1 << 16  # 2 MiB, one large page of most systems
 _SLAB_PAGES = 16  # pages of one allocation, at most
-_FIRST_NODES = 64
+_FIRST_NODES = 64  # of a page that has yet to grow
+_STEPS = 8  # in which a last page grows
 _WORD_BYTES = 8
 
 
@@ -29,20 +32,16 @@ class NodeSource(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Pages:
-    """What readers see of a level at one moment: `outside` pages that the source has, then those in memory."""
+class Pages:
+    """What a reader sees of a level: `outside` pages that the source has, then those in memory, which it keeps alive."""
 
     source: NodeSource | None
     outside: int
     pages: tuple[Octets, ...]
+    addresses: NDArray[np.int64]  # of all pages; 0 for those outside
 
 
-def page_nodes(arity: int) -> int:
-    """Nodes of a page: the largest power of N up to 65,536, so that no group of children lies on two pages."""
-    n = arity
-    while n * arity <= _PAGE_NODES:
-        n *= arity
-    return n
+_EMPTY = Pages(None, 0, (), np.zeros(0, np.int64))
 
 
 class Level:
@@ -53,17 +52,21 @@ class Level:
     def __init__(self, arity: int, number: int) -> None:
         self.number = number
         self.page_nodes = page_nodes(arity)
-        self._pages = _Pages(None, 0, ())
+        self._pages = _EMPTY
+
+    @property
+    def pages(self) -> Pages:
+        """The pages at this moment; those in memory stay as long as this is held."""
+        return self._pages
 
     def read(self, start: int, stop: int) -> Octets:
         """A copy of nodes start..stop, which are complete."""
         seen, size = self._pages, self.page_nodes
         out = np.empty((stop - start, NODE_BYTES), np.uint8)
-        inside = min(max(start, seen.outside * size), stop)
-        if start < inside:
+        at = min(max(start, seen.outside * size), stop)
+        if start < at:
             assert seen.source is not None
-            out[: inside - start] = seen.source.nodes(self.number, start, inside)
-        at = inside
+            out[: at - start] = seen.source.nodes(self.number, start, at)
         while at < stop:
             page, first = divmod(at, size)
             end = min(stop, (page + 1) * size)
@@ -79,36 +82,39 @@ class Level:
     def reserve(self, n: int) -> None:
         """Makes room for n nodes in all.  Raises MemoryError, with nothing changed."""
         seen, size = self._pages, self.page_nodes
-        pages = list(seen.pages)
         missing = n - seen.outside * size
-        full = [size] * (missing // size)
-        if missing % size:
-            # The first page grows by doubling; a level that has filled one gets the next whole
-            full.append(size if seen.outside or full else min(size, max(_FIRST_NODES, 1 << (missing - 1).bit_length())))
-        if pages and len(pages[-1]) < full[len(pages) - 1]:
-            grown = _allocate([full[len(pages) - 1]])[0]
+        if missing <= size * (len(seen.pages) - 1) + (len(seen.pages[-1]) if seen.pages else size):
+            return
+        sizes = [size] * (missing // size)
+        if rest := missing % size:
+            sizes.append(_room(rest, size))
+        pages = list(seen.pages)
+        if pages and len(pages[-1]) < sizes[len(pages) - 1]:
+            grown = _allocate([sizes[len(pages) - 1]])[0]
             grown[: len(pages[-1])] = pages[-1]
             pages[-1] = grown
-        for first in range(len(pages), len(full), _SLAB_PAGES):
-            pages += _allocate(full[first : first + _SLAB_PAGES])
-        if len(pages) > len(seen.pages) or (pages and pages[-1] is not seen.pages[-1]):
-            self._pages = _Pages(seen.source, seen.outside, tuple(pages))
+        # A page that will be replaced by a larger one has its memory for itself
+        whole = missing // size
+        for first in range(len(pages), whole, _SLAB_PAGES):
+            pages += _allocate(sizes[first : min(whole, first + _SLAB_PAGES)])
+        if len(pages) < len(sizes):
+            pages += _allocate(sizes[-1:])
+        self._pages = _pages(seen.source, seen.outside, tuple(pages))
 
     def restore(self, source: NodeSource, n: int, resident: bool) -> None:
         """A level of n complete nodes that the source has; all of them come into memory, or those of the last, unfilled page."""
-        self._pages = _Pages(source, 0 if resident else n // self.page_nodes, ())
-        start = self._pages.outside * self.page_nodes
+        size = self.page_nodes
+        self._pages = _pages(source, 0 if resident else n // size, ())
         self.reserve(n)
-        for first in range(start, n, self.page_nodes):
-            stop = min(n, first + self.page_nodes)
+        for first in range(self._pages.outside * size, n, size):
+            stop = min(n, first + size)
             self.run(first, stop)[:] = source.nodes(self.number, first, stop)
 
-    def evict(self, source: NodeSource, n: int) -> int:
-        """Full pages among the first n nodes leave memory, for the source has them.  Out: how many nodes are outside now."""
+    def evict(self, source: NodeSource, n: int) -> None:
+        """Full pages among the first n nodes leave memory, for the source has them."""
         seen = self._pages
         outside = max(seen.outside, n // self.page_nodes)
-        self._pages = _Pages(source, outside, seen.pages[outside - seen.outside :])
-        return outside * self.page_nodes
+        self._pages = _pages(source, outside, seen.pages[outside - seen.outside :])
 
     @property
     def resident_bytes(self) -> int:
@@ -116,7 +122,57 @@ class Level:
         return sum(page.nbytes for page in self._pages.pages)
 
 
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """Leaves on their way into a tree: where each goes, and the complete nodes of the levels just above them.
+
+    Range j are the leaves starts[j]..stops[j], all under one page of every level; ranges are independent of each other.
+    """
+
+    arity: int
+    levels: list[Level]  # the leaves' and those above, with room for all that comes
+    leaves: Octets  # (n, 32), contiguous
+    first: int  # index of the first of them
+    block: int  # leaves that are worth going up with before the next ones
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+
+    def where(self, ranges: slice) -> NDArray[np.int64]:
+        """(ranges, levels): the address of node starts[j] // N^l of level l."""
+        nodes = self.starts[ranges]
+        out = np.zeros((len(nodes), len(self.levels)), np.int64)
+        for column, level in enumerate(self.levels):
+            pages, first = np.divmod(nodes, level.page_nodes)
+            addresses = level.pages.addresses
+            if len(addresses):  # a level that gets no node of the last range may have no page there
+                out[:, column] = addresses[np.minimum(pages, len(addresses) - 1)] + NODE_BYTES * first
+            nodes = nodes // self.arity
+        return out
+
+    def copy_leaves(self, j: int) -> None:
+        start, stop = int(self.starts[j]), int(self.stops[j])
+        self.levels[0].run(start, stop)[:] = self.leaves[start - self.first : stop - self.first]
+
+    def runs(self, j: int) -> Iterator[tuple[Octets, Octets]]:
+        """(room for nodes, their children (n, N, 32)) of range j, a level after the other, to be filled in this order."""
+        low, high = int(self.starts[j]), int(self.stops[j])
+        for below, level in zip(self.levels, self.levels[1:], strict=False):
+            low, high = low // self.arity, high // self.arity
+            if low < high:
+                children = below.run(low * self.arity, high * self.arity)
+                yield level.run(low, high), children.reshape(-1, self.arity, NODE_BYTES)
+
+
+def _room(n: int, page: int) -> int:
+    """Nodes that a last page of n is made for: a power of two, and from an eighth of a page on a multiple of that."""
+    step = max(1, page // _STEPS)
+    return min(page, max(_FIRST_NODES, 1 << (n - 1).bit_length()) if n < step else -(-n // step) * step)
+
+
+def _pages(source: NodeSource | None, outside: int, pages: tuple[Octets, ...]) -> Pages:
+    return Pages(source, outside, pages, np.array([0] * outside + [place(page)[0] for page in pages], np.int64))
+
+
 def _allocate(sizes: list[int]) -> list[Octets]:
     """Pages of these many nodes, of one allocation."""
-    shapes = [(n, NODE_BYTES // _WORD_BYTES) for n in sizes]
-    return [words.view(np.uint8) for words in arrays(*shapes)]
+    return [words.view(np.uint8) for words in arrays(*[(n, NODE_BYTES // _WORD_BYTES) for n in sizes])]

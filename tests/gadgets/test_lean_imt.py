@@ -16,11 +16,13 @@ from bonsai_circuits.native import lean_imt as native
 from bonsai_circuits.native.poseidon import ACCOUNT_TAG, RECEIPT_TAG, merkle_tag, poseidon_parameters
 from bonsai_circuits.pipeline import Compiled
 from bonsai_circuits.trees.lean_imt import LeanIMT
+from bonsai_circuits.trees.node_hash import POSEIDON_BLS
 from bonsai_circuits.witness.inputs import flatten_inputs
 from bonsai_circuits.witness.runner import run
 from bonsai_verifier.parameters import FR_MODULUS as R
 from tests.reference import lean_imt as reference
 from tests.reference.poseidon import poseidon
+from tests.reference.trees import node
 from tests.support import builder, cheated, compiled, loose_wires, open_wires, refusals, satisfied
 
 KINDS = [(1, 2), (3, 2), (1, 4), (2, 4), (1, 8)]  # depth, arity
@@ -43,7 +45,7 @@ def circuit(depth: int, arity: int, size: int | None = None, index: int | None =
 
 
 def path_of(leaves: Sequence[int], index: int, depth: int, arity: int) -> list[list[int]]:
-    flat = [x for level in reference.siblings(leaves, index, arity) for x in level]
+    flat = [x for level in reference.siblings(leaves, arity, index, node) for x in level]
     return native.padded_path(flat, index, len(leaves), arity, depth)
 
 
@@ -65,7 +67,7 @@ def accepted(kind: tuple[int, int], inputs: dict[str, int], root: int) -> bool:
 def test_every_leaf_of_every_size_is_a_member(kind: tuple[int, int]) -> None:
     depth, arity = kind
     for size in range(1, arity**depth + 1):
-        root = reference.root(LEAVES[:size], arity)
+        root = reference.root(LEAVES[:size], arity, node)
         for index in range(size) if size < 9 else (0, size // 2, size - 2, size - 1):
             inputs = inputs_of(kind, size, index)
             w = run(circuit(*kind).tape, inputs)
@@ -99,7 +101,7 @@ def test_deep_trees_of_few_leaves() -> None:
     kind = (20, 2)
     for size, index in ((1, 0), (5, 4), (16, 3)):
         w = run(circuit(*kind).tape, inputs_of(kind, size, index))
-        assert w.public()["root"] == reference.root(LEAVES[:size], 2)
+        assert w.public()["root"] == reference.root(LEAVES[:size], 2, node)
         assert refusals(circuit(*kind), w) == [set()] * 3
 
 
@@ -148,7 +150,7 @@ def test_a_level_is_its_hashes_and_four_rows_a_bit() -> None:
 def test_constants_add_no_rows(size: int) -> None:
     """A constant size: the levels it has, a choice where one is lifted, a row for each bit of the index that may be 1, and no more than one
     for each bit to compare.  A constant index too: hashes alone."""
-    root, last = reference.root(LEAVES[:size], 2), size - 1
+    root, last = reference.root(LEAVES[:size], 2, node), size - 1
     depth = last.bit_length()
     made = circuit(3, 2, size)
     lifted = sum(not last >> level & 1 for level in range(depth))
@@ -157,7 +159,7 @@ def test_constants_add_no_rows(size: int) -> None:
     assert made.r1cs.n_rows <= most[0] + public
     assert made.square.n_rows <= most[1] + public + 3
     for index in range(size):
-        path = reference.siblings(LEAVES[:size], index, 2)
+        path = reference.siblings(LEAVES[:size], 2, index, node)
         given = flatten_inputs({"siblings": [level or [0] for level in path]})
         inputs = {"leaf": LEAVES[index], "index": index, **{n: given.get(n, 0) for n in made.tape.inputs if "sib" in n}}
         assert run(made.tape, inputs).public()["root"] == root
@@ -202,7 +204,7 @@ def test_a_size_that_no_tree_has_is_rejected(size: int) -> None:
 def test_a_relabelled_leaf_is_rejected(arity: int) -> None:
     """Every leaf at every other index, with the right path or that of the index, in the same tree."""
     kind, size = {2: (3, 2), 4: (2, 4)}[arity], 7
-    root = reference.root(LEAVES[:size], arity)
+    root = reference.root(LEAVES[:size], arity, node)
     for index in range(size):
         for other in {(index + 1) % size, index ^ 1, size - 1, 0} - {index, size}:
             for path in (index, other):
@@ -215,7 +217,7 @@ def test_a_relabelled_leaf_is_rejected(arity: int) -> None:
 def test_the_last_leaf_of_three_is_not_the_last_of_four() -> None:
     """Its path has one sibling: as leaf 3 of 4 it would need a second one, whatever that is."""
     a, b, c = LEAVES[:3]
-    root, kind = reference.root([a, b, c], 2), (2, 2)
+    root, kind = reference.root([a, b, c], 2, node), (2, 2)
     left = poseidon([a, b], merkle_tag(2))
     for path in ([[left], [0]], [[0], [left]], [[c], [left]], [[left], [left]]):
         inputs = flatten_inputs({"leaf": c, "index": 3, "size": 4, "siblings": path})
@@ -227,7 +229,7 @@ def test_the_last_leaf_of_three_is_not_the_last_of_four() -> None:
 def test_an_inner_node_is_no_leaf_of_the_size_that_the_root_has() -> None:
     """Its path is one level shorter; every way to lay it out in a tree of three or of seven leaves is rejected."""
     for size, kind in ((3, (2, 2)), (7, (3, 2))):
-        levels = reference.levels(LEAVES[:size], 2)
+        levels = reference.levels(LEAVES[:size], 2, node)
         root, inner, sibling = levels[-1][0], levels[1][0], levels[1][1]
         above = [[level[1]] for level in levels[2:-1]]
         for index in range(size):
@@ -239,7 +241,7 @@ def test_an_inner_node_is_no_leaf_of_the_size_that_the_root_has() -> None:
 def test_a_root_with_the_size_of_another_tree_says_something_else() -> None:
     """Why the size must be bound: for a size of the prover's own an inner node is a leaf, and this is no fault of the rows."""
     a, b, c = LEAVES[:3]
-    root, left = reference.root([a, b, c], 2), poseidon([a, b], merkle_tag(2))
+    root, left = reference.root([a, b, c], 2, node), poseidon([a, b], merkle_tag(2))
     inputs = flatten_inputs({"leaf": left, "index": 0, "size": 2, "siblings": [[c], [0]]})
     assert accepted((2, 2), inputs, root)
     assert native.sized_root(root, 2) != native.sized_root(root, 3)
@@ -340,18 +342,18 @@ def test_the_twin_refuses_what_no_tree_has() -> None:
         native.padded_path([1, 2, 3], 2, 3, 2, 2)
 
 
-@pytest.mark.parametrize(("depth", "arity"), KINDS)
-def test_proofs_of_the_native_tree_are_paths(depth: int, arity: int) -> None:
-    """An inclusion proof's siblings, in their order, are what the circuit takes."""
+@kinds
+def test_proofs_of_the_native_tree_are_paths(kind: tuple[int, int]) -> None:
+    """An inclusion proof's siblings, in their order, are what the circuit takes, and it finds the tree's root."""
+    depth, arity = kind
     leaves = LEAVES[: min(7, arity**depth)]
-    tree = LeanIMT(arity, max_depth=depth)
+    tree = LeanIMT(arity, POSEIDON_BLS, max_depth=depth)
     for leaf in leaves:
         tree.insert(leaf.to_bytes(32, "little"))
+    assert tree.root is not None
     for index in range(len(leaves)):
         data = tree.prove(index).siblings
         flat = [int.from_bytes(data[i : i + 32], "little") for i in range(0, len(data), 32)]
-        counts = [n - 1 for n in native.group_sizes(index, len(leaves), arity, depth)]
-        assert len(flat) == sum(counts)
-        if counts[0]:
-            first = index - index % arity
-            assert flat[: counts[0]] == [leaves[i] for i in range(first, first + counts[0] + 1) if i != index]
+        path = native.padded_path(flat, index, len(leaves), arity, depth)
+        inputs = {"leaf": leaves[index], "index": index, "size": len(leaves), "siblings": path}
+        assert accepted(kind, flatten_inputs(inputs), int.from_bytes(tree.root, "little"))

@@ -1,27 +1,43 @@
-"""A LeanIMT over Poseidon as its definition reads: levels of nodes, a lone last child is lifted."""
+"""A lean tree as its definition says: levels made one from the other, every proof read off them, slow and plain."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from .trees import node
+from blake3 import blake3
 
-
-def levels(leaves: Sequence[int], arity: int) -> list[list[int]]:
-    out = [list(leaves)]
-    while len(out[-1]) > 1:
-        groups = [out[-1][i : i + arity] for i in range(0, len(out[-1]), arity)]
-        out.append([group[0] if len(group) == 1 else node(group) for group in groups])
-    return out
+Hash = Callable[[Sequence[bytes]], bytes]
 
 
-def root(leaves: Sequence[int], arity: int) -> int:
-    return levels(leaves, arity)[-1][0]
+def blake3_node(children: Sequence[bytes]) -> bytes:
+    return blake3(b"".join(children)).digest()
 
 
-def siblings(leaves: Sequence[int], index: int, arity: int) -> list[list[int]]:
-    """The other children on the way up, of the levels that the tree has."""
-    out = []
-    for level in levels(leaves, arity)[:-1]:
-        first = index - index % arity
-        out.append([level[i] for i in range(first, min(first + arity, len(level))) if i != index])
+def parent(children: Sequence[bytes], node_hash: Hash) -> bytes:
+    return children[0] if len(children) == 1 else node_hash(children)
+
+
+def levels(leaves: Sequence[bytes], arity: int, node_hash: Hash = blake3_node) -> list[list[bytes]]:
+    """From the leaves to the root; [[]] without leaves."""
+    found = [list(leaves)]
+    while len(found[-1]) > 1:
+        below = found[-1]
+        found.append([parent(below[i : i + arity], node_hash) for i in range(0, len(below), arity)])
+    return found
+
+
+def root(leaves: Sequence[bytes], arity: int, node_hash: Hash = blake3_node) -> bytes | None:
+    return levels(leaves, arity, node_hash)[-1][0] if leaves else None
+
+
+def siblings(leaves: Sequence[bytes], arity: int, index: int, node_hash: Hash = blake3_node) -> list[list[bytes]]:
+    """Of each level below the root, without the node on the path."""
+    found = []
+    for level in levels(leaves, arity, node_hash)[:-1]:
+        group = index // arity * arity
+        found.append([node for i, node in enumerate(level[group : group + arity]) if group + i != index])
         index //= arity
-    return out
+    return found
+
+
+def counted_leaves(n: int) -> list[bytes]:
+    """The leaves of the vectors."""
+    return [i.to_bytes(32, "little") for i in range(n)]

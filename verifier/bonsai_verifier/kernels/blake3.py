@@ -44,20 +44,20 @@ ROUNDS = 7
 _CHUNK_BLOCKS = 16
 _VALUE_WORDS = 4
 
-_I32 = ir.IntType(32)
-_WORDS = ir.VectorType(_I32, WIDTH)
+I32 = ir.IntType(32)
+WORDS = ir.VectorType(I32, WIDTH)
 _COUNTS = ir.VectorType(I64, WIDTH)
 
 
 # The compression function, as IR ---------------------------------------------------------------------------------------------
 
 
-def _splat(ty: Any, x: int) -> ir.Constant:
+def splat(ty: Any, x: int) -> ir.Constant:
     return ir.Constant(ty, [x] * ty.count) if isinstance(ty, ir.VectorType) else ir.Constant(ty, x)
 
 
 def _rotate_right(b: ir.IRBuilder, x: ir.Value, n: int) -> ir.Value:
-    return b.or_(b.lshr(x, _splat(x.type, n)), b.shl(x, _splat(x.type, 32 - n)))
+    return b.or_(b.lshr(x, splat(x.type, n)), b.shl(x, splat(x.type, 32 - n)))
 
 
 def _mix(b: ir.IRBuilder, v: list[ir.Value], i: tuple[int, int, int, int], mx: ir.Value, my: ir.Value) -> None:
@@ -70,9 +70,9 @@ def _mix(b: ir.IRBuilder, v: list[ir.Value], i: tuple[int, int, int, int], mx: i
         v[p] = _rotate_right(b, b.xor(v[p], v[q]), r2)
 
 
-def _rounds(b: ir.IRBuilder, cv: list[ir.Value], m: list[ir.Value], tail: list[ir.Value]) -> list[ir.Value]:
+def rounds(b: ir.IRBuilder, cv: list[ir.Value], m: list[ir.Value], tail: list[ir.Value]) -> list[ir.Value]:
     """cv: 8 words.  m: the block, 16 words.  tail: counter low, counter high, length, flags.  Out: 16 words."""
-    v = [*cv, *(_splat(cv[0].type, x) for x in IV[:4]), *tail]
+    v = [*cv, *(splat(cv[0].type, x) for x in IV[:4]), *tail]
     for _ in range(ROUNDS):
         for j in range(4):
             _mix(b, v, (j, 4 + j, 8 + j, 12 + j), m[2 * j], m[2 * j + 1])
@@ -83,14 +83,14 @@ def _rounds(b: ir.IRBuilder, cv: list[ir.Value], m: list[ir.Value], tail: list[i
     return [b.xor(v[i], v[i + 8]) for i in range(8)] + [b.xor(v[i + 8], cv[i]) for i in range(8)]
 
 
-def _transposed(b: ir.IRBuilder, rows: list[ir.Value]) -> list[ir.Value]:
+def transposed(b: ir.IRBuilder, rows: list[ir.Value]) -> list[ir.Value]:
     """A square of words transposed: swap off-diagonal squares of half the side, of a quarter, and so on."""
     rows, n = list(rows), len(rows)
     h = n // 2
     while h:
         low = [j if not j & h else j - h + n for j in range(n)]
         high = [j + h if not j & h else j + n for j in range(n)]
-        masks = [ir.Constant(ir.VectorType(_I32, n), mask) for mask in (low, high)]
+        masks = [ir.Constant(ir.VectorType(I32, n), mask) for mask in (low, high)]
         for i in range(n):
             if not i & h:
                 pair = rows[i], rows[i + h]
@@ -99,7 +99,7 @@ def _transposed(b: ir.IRBuilder, rows: list[ir.Value]) -> list[ir.Value]:
     return rows
 
 
-def _load(b: ir.IRBuilder, ty: Any, address: ir.Value, n: int, stride: Any, align: int) -> list[ir.Value]:
+def load_words(b: ir.IRBuilder, ty: Any, address: ir.Value, n: int, stride: Any, align: int) -> list[ir.Value]:
     """n values of type ty, `stride` bytes (an int or an i64 value) apart."""
     step = stride if isinstance(stride, ir.Value) else I64(stride)
     loaded = []
@@ -109,21 +109,21 @@ def _load(b: ir.IRBuilder, ty: Any, address: ir.Value, n: int, stride: Any, alig
     return loaded
 
 
-def _store(b: ir.IRBuilder, address: ir.Value, values: list[ir.Value], stride: int) -> None:
+def store_words(b: ir.IRBuilder, address: ir.Value, values: list[ir.Value], stride: int) -> None:
     for i, x in enumerate(values):
         b.store(x, b.inttoptr(b.add(address, I64(stride * i)), x.type.as_pointer()), align=4)
 
 
 def _spread(b: ir.IRBuilder, ty: ir.VectorType, x: ir.Value) -> ir.Value:
-    first = b.insert_element(ir.Constant(ty, ir.Undefined), x, ir.Constant(_I32, 0))
-    return b.shuffle_vector(first, first, ir.Constant(ir.VectorType(_I32, ty.count), [0] * ty.count))
+    first = b.insert_element(ir.Constant(ty, ir.Undefined), x, ir.Constant(I32, 0))
+    return b.shuffle_vector(first, first, ir.Constant(ir.VectorType(I32, ty.count), [0] * ty.count))
 
 
 @operation
 def compress(b, out, cv, block, counter, length, flags):
     """One compression.  In: cv 32 bytes, block 64 bytes.  Out: 64 bytes, the chaining value first; out may be cv or block."""
-    tail = [b.trunc(x, _I32) for x in (counter, b.lshr(counter, I64(32)), length, flags)]
-    _store(b, out, _rounds(b, _load(b, _I32, cv, 8, 4, 4), _load(b, _I32, block, 16, 4, 1), tail), 4)
+    tail = [b.trunc(x, I32) for x in (counter, b.lshr(counter, I64(32)), length, flags)]
+    store_words(b, out, rounds(b, load_words(b, I32, cv, 8, 4, 4), load_words(b, I32, block, 16, 4, 1), tail), 4)
 
 
 @operation
@@ -137,21 +137,21 @@ def compress_lanes(b, out, cv, block, stride, counter, step, length, flags):
         beside = ir.Constant(_COUNTS, list(range(WIDTH)))
         lanes = b.add(_spread(b, _COUNTS, lane), beside)
         counters = b.add(_spread(b, _COUNTS, counter), b.mul(lanes, _spread(b, _COUNTS, step)))
-        tail = [b.trunc(x, _WORDS) for x in (counters, b.lshr(counters, _splat(_COUNTS, 32)))]
-        tail += [_spread(b, _WORDS, b.trunc(x, _I32)) for x in (length, flags)]
+        tail = [b.trunc(x, WORDS) for x in (counters, b.lshr(counters, splat(_COUNTS, 32)))]
+        tail += [_spread(b, WORDS, b.trunc(x, I32)) for x in (length, flags)]
         first, m = b.add(block, b.mul(lane, stride)), []
         for words in range(0, LANES, WIDTH):
-            m += _transposed(b, _load(b, _WORDS, b.add(first, I64(4 * words)), WIDTH, stride, 1))
+            m += transposed(b, load_words(b, WORDS, b.add(first, I64(4 * words)), WIDTH, stride, 1))
         column = b.mul(lane, I64(4))
-        value = _load(b, _WORDS, b.add(cv, column), 8, 4 * LANES, 4)
-        _store(b, b.add(out, column), _rounds(b, value, m, tail), 4 * LANES)
+        value = load_words(b, WORDS, b.add(cv, column), 8, 4 * LANES, 4)
+        store_words(b, b.add(out, column), rounds(b, value, m, tail), 4 * LANES)
 
 
 @operation
 def spread_value(b, out, value):
     """A chaining value (32 bytes) repeated in sixteen lanes (512 bytes)."""
-    for i, x in enumerate(_load(b, _I32, value, 8, 4, 4)):
-        _store(b, b.add(out, I64(4 * LANES * i)), [_spread(b, _WORDS, x)] * (LANES // WIDTH), 4 * WIDTH)
+    for i, x in enumerate(load_words(b, I32, value, 8, 4, 4)):
+        store_words(b, b.add(out, I64(4 * LANES * i)), [_spread(b, WORDS, x)] * (LANES // WIDTH), 4 * WIDTH)
 
 
 @operation
@@ -159,31 +159,31 @@ def transpose_lanes(b, out, state):
     """16 words of 16 lanes -> 16 rows of 64 bytes, one a lane."""
     for lane in range(0, LANES, WIDTH):
         for word in range(0, LANES, WIDTH):
-            square = _load(b, _WORDS, b.add(state, I64(4 * (LANES * word + lane))), WIDTH, 4 * LANES, 4)
-            _store(b, b.add(out, I64(4 * (LANES * lane + word))), _transposed(b, square), 4 * LANES)
+            square = load_words(b, WORDS, b.add(state, I64(4 * (LANES * word + lane))), WIDTH, 4 * LANES, 4)
+            store_words(b, b.add(out, I64(4 * (LANES * lane + word))), transposed(b, square), 4 * LANES)
 
 
 @operation
 def values_from_lanes(b, out, state):
     """The chaining values of sixteen lanes, 32 bytes each.  In: state as transpose_lanes takes it."""
-    half = ir.Constant(ir.VectorType(_I32, min(WIDTH, 8)), list(range(min(WIDTH, 8))))
+    half = ir.Constant(ir.VectorType(I32, min(WIDTH, 8)), list(range(min(WIDTH, 8))))
     for lane in range(0, LANES, WIDTH):
         for word in range(0, 8, WIDTH):
-            square = _load(b, _WORDS, b.add(state, I64(4 * (LANES * word + lane))), WIDTH, 4 * LANES, 4)
-            rows = [b.shuffle_vector(x, x, half) for x in _transposed(b, square)]
-            _store(b, b.add(out, I64(VALUE_BYTES * lane + 4 * word)), rows, VALUE_BYTES)
+            square = load_words(b, WORDS, b.add(state, I64(4 * (LANES * word + lane))), WIDTH, 4 * LANES, 4)
+            rows = [b.shuffle_vector(x, x, half) for x in transposed(b, square)]
+            store_words(b, b.add(out, I64(VALUE_BYTES * lane + 4 * word)), rows, VALUE_BYTES)
 
 
 @operation
 def copy_value(b, out, value):
     """A chaining value; out may be value."""
-    _store(b, out, _load(b, _I32, value, 8, 4, 4), 4)
+    store_words(b, out, load_words(b, I32, value, 8, 4, 4), 4)
 
 
 @operation
 def zero_block(b, block):
     """64 zero bytes."""
-    _store(b, block, [ir.Constant(_I32, 0)] * 16, 4)
+    store_words(b, block, [ir.Constant(I32, 0)] * 16, 4)
 
 
 @operation
