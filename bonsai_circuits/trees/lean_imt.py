@@ -13,8 +13,10 @@ Source: LeanIMT of zk-kit (binary) and of rotortree 0.20.0 (N-ary), whose roots 
 """
 
 import threading
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bonsai_verifier.field import Octets
 from bonsai_verifier.kernels.limbs import rows
