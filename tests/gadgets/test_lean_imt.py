@@ -4,6 +4,7 @@ import random
 import re
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -357,3 +358,17 @@ def test_proofs_of_the_native_tree_are_paths(kind: tuple[int, int]) -> None:
         path = native.padded_path(flat, index, len(leaves), arity, depth)
         inputs = {"leaf": leaves[index], "index": index, "size": len(leaves), "siblings": path}
         assert accepted(kind, flatten_inputs(inputs), int.from_bytes(tree.root, "little"))
+
+
+def test_the_page_has_these_counts() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "relations.md").read_text()
+    rows = re.findall(
+        r"^\| (\d) \| ([\d,]+) \| ([\d,]+) \| (\d+) \| 2\^(\d+) \| ([\d,]+) \| ([\d,]+) \|$", page, re.MULTILINE
+    )
+    assert len(rows) == 4
+    for arity, *numbers in (map(int, (x.replace(",", "") for x in row)) for row in rows):
+        r1cs, square, depth, n_bits, all_r1cs, all_square = numbers
+        one = circuit(1, arity)
+        assert (r1cs - 2, square - 2) == (one.r1cs.n_rows, one.square.n_rows - 4)
+        assert (all_r1cs, all_square) == (r1cs * depth - 2, square * depth - 2)
+        assert arity**depth == 2**n_bits
