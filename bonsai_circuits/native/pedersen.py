@@ -187,8 +187,8 @@ class PedersenSuite:
 
 _Words: TypeAlias = NDArray[np.uint64]
 
-# Chunks to a table entry: 2^11 entries a window.  With 2, 3, 4, 5 a node of two children took 1.35, 0.95, 0.79, 0.69 us in lanes, from tables of
-# 0.3, 1.8, 11 and 71 MB (docs/kernels.md).
+# Chunks to a table entry: 2^11 entries a window.  With 2, 3, 4, 5 a node of two children took 1.35, 0.95, 0.79, 0.69 us in lanes, from
+# tables of 0.3, 1.8, 11 and 71 MB (docs/kernels.md).
 _WINDOW_CHUNKS = 4
 _CHILD_CHUNKS = FIELD_BITS // CHUNK_BITS
 _NODE_WORDS = 4
