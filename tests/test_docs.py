@@ -26,8 +26,10 @@ from bonsai_circuits.interop import node
 from bonsai_circuits.interop.circom_templates import simplification
 from bonsai_circuits.keys.domain import smallest_domain
 from bonsai_circuits.lowering.square import RULES, lower
+from bonsai_circuits.native import poseidon_bn254
 from bonsai_circuits.native.poseidon import poseidon_parameters
 from bonsai_circuits.native.poseidon_instance import PoseidonParameters
+from bonsai_circuits.native.poseidon_schedule import schedule
 from bonsai_circuits.pipeline import Circuit, build
 from bonsai_circuits.relations.builtin import built_in
 from bonsai_verifier import decode_proof, decode_verifying_key
@@ -45,7 +47,15 @@ DOCS = ROOT / "docs"
 # prints: "..." in it stands for anything, a line number of a file of the toolkit for any number.  A line that ends in
 # `# exit code 1` is to fail that way.  A line `make` stands for what `make` leaves in compiled/.
 
-PAGES = ("README.md", "docs/tutorial.md", "docs/tools.md", "docs/trees.md", "docs/verifier.md", "verifier/README.md")
+PAGES = (
+    "README.md",
+    "docs/tutorial.md",
+    "docs/tools.md",
+    "docs/trees.md",
+    "docs/verifier.md",
+    "docs/hashes.md",
+    "verifier/README.md",
+)
 MADE_BY_MAKE = ("bonsai compile send --no-circom", "bonsai setup send")
 
 _COMMAND = re.compile(r"\s*(?:\$ )?(?:\.venv/bin/)?(bonsai .*|python -m bonsai_verifier .*)")
@@ -282,6 +292,30 @@ def test_hashes_states_the_instance() -> None:
         assert row == cells(p.t, p.r_f, p.r_p, p.t * p.r_f + p.r_p, *hash_rows(p))
     assert (math.gcd(3, FR_MODULUS - 1), math.gcd(4, FR_MODULUS - 1), math.gcd(5, FR_MODULUS - 1)) == (3, 4, 1)
     assert f"log2 |F| = {ORDER_BITS:.3f}" in (DOCS / "hashes.md").read_text()
+
+
+def test_hashes_states_the_rounds_of_every_arity() -> None:
+    (found,) = [rows for rows in tables("hashes.md") if rows[0][:2] == ["inputs", "1"]]
+    circom = dict(zip(found[0][1:], found[1][1:], strict=True))
+    assert circom == {str(n): str(r_p) for n, r_p in poseidon_bn254.PARTIAL_ROUNDS.items()}
+    by_range = {1: 55, **dict.fromkeys((5, 6), 56), **dict.fromkeys((7, 9, 10, 12, 13, 14), 57), 15: 59}
+    assert {n: poseidon_parameters(n).r_p for n in by_range} == by_range
+    in_circuits = set(map(int, table("hashes.md", "arity", "t", "R_F")))
+    assert in_circuits | set(by_range) == set(range(1, 17))
+
+
+def test_kernels_states_the_steps_of_a_poseidon_hash() -> None:
+    for inputs, row in table("kernels.md", "inputs, BN254").items():
+        p = poseidon_bn254.poseidon_bn254_parameters(int(inputs))
+        t, n, half = p.t, p.t - 1, p.r_f // 2
+        boxes = n + t * (p.r_f - 1) + p.r_p
+        results = t * half + p.r_p + n + t * (half - 1) + 1
+        products = len(schedule(p, 0, 2**260)) - n - results
+        steps = 260 * boxes + 50 * (products + results)
+        boxes, full = boxes + 1, t * (t + 1)
+        sparse = 260 * boxes + 50 * (p.r_f * full + p.r_p * (2 * t - 1 + t))
+        plain = 260 * boxes + 50 * rounds(p) * full
+        assert row[:4] == cells(steps, sparse, plain, f"{steps / 2 / 8 / 4200:.2f} us")
 
 
 def test_hashes_states_the_inequalities() -> None:

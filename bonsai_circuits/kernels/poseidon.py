@@ -28,22 +28,21 @@ BLS12_381, BN254 = 0, 1  # fields, by number
 MODULI = (FR_MODULUS, BN254_FR_MODULUS)
 ELEMENT_WORDS, ELEMENT_BYTES = FR_WORDS, FR_BYTES
 LEAST_FACTORS = 4  # of a row of the later partial rounds; of fewer inputs, the first are 0
-MAX_FACTORS = 34
-AT_ONCE = 1
+MAX_FACTORS = 32  # of a row, at 16 inputs
 
 _bn_mul, _bn_sqr, _bn_add, _bn_is_canonical = BN254_FR.mul, BN254_FR.sqr, BN254_FR.add, BN254_FR.is_canonical
 _WIDE = ELEMENT_WORDS + 1
-_GUESS_SHIFT = 196  # of a number below 16 p: what is left fits a word
+_GUESS_SHIFT = 196  # of a number below 18 p < 2^260: what is left fits a word
 
 
 # Operations ------------------------------------------------------------------------------------------------------------------
 
 
 def _row_writer(p):
-    """d = k + sum f_j v_j + last, n elements from v on, stride bytes apart, k, f_0, f_1, ... in the table.
+    """d = k + sum f_j v_j + last, n elements from v on, stride bytes apart, k, f_0, f_1, ... in the table.  All are below p.
 
-    The products are added up, 2 ELEMENT_WORDS + 1 words, and reduced once.  MAX_FACTORS p^2 / R + 3 p < 2^260 is left, R = 2^256, less than
-    18 p: its quotient by p is guessed from the bits above 2^_GUESS_SHIFT, one too small at most.
+    The products are added up, 2 ELEMENT_WORDS + 1 words, and reduced once, which leaves less than n p^2 / 2^256 + p.  With k and last
+    that is less than 18 p for n <= MAX_FACTORS; its quotient by p is guessed from the bits above 2^_GUESS_SHIFT, at most one too small.
     """
     n_words = ELEMENT_WORDS
     whole = ir.IntType(WORD_BITS * _WIDE)
@@ -54,8 +53,11 @@ def _row_writer(p):
         at = b.inttoptr(address, I64.as_pointer())
         return [b.load(b.gep(at, [I64(i)]), align=8) for i in range(n_words)]
 
+    def split(b, x, n):
+        return [b.trunc(b.lshr(x, ir.Constant(x.type, WORD_BITS * i)), I64) for i in range(n)]
+
     def add_row(b, t, x, ys):
-        """t + x y, t one word more than y, which takes the carry: it must fit."""
+        """t <- t + x y, of which the last word is returned."""
         carry = I64(0)
         for j, y in enumerate(ys):
             t[j], carry = mul_add(b, x, y, t[j], carry)
@@ -77,22 +79,17 @@ def _row_writer(p):
                 t[i : i + n_words] = part
             total = ir.IntType(WORD_BITS * len(slots))
             out = b.add(join_words(b, [b.load(s) for s in slots]), b.zext(join_words(b, t), total))
-            for i, slot in enumerate(slots):
-                b.store(b.trunc(b.lshr(out, ir.Constant(total, WORD_BITS * i)), I64), slot)
+            for slot, word in zip(slots, split(b, out, len(slots))):
+                b.store(word, slot)
             b.store(b.add(element, stride), at)
             b.store(b.add(factor, I64(ELEMENT_BYTES)), number)
         t = [b.load(slot) for slot in slots]
-        carries = []
         for i in range(n_words):
             part = t[i : i + n_words]
-            carries.append(add_row(b, part, b.mul(t[i], minus_inverse), limbs))
-            # The carry goes to word i + 4, which row i + 1 reads: added at once
+            carry = add_row(b, part, b.mul(t[i], minus_inverse), limbs)
             t[i : i + n_words] = part
             above = join_words(b, t[i + n_words :])
-            above = b.add(above, b.zext(carries[-1], above.type))
-            t[i + n_words :] = [
-                b.trunc(b.lshr(above, ir.Constant(above.type, WORD_BITS * j)), I64) for j in range(len(t) - i - n_words)
-            ]
+            t[i + n_words :] = split(b, b.add(above, b.zext(carry, above.type)), len(t) - i - n_words)
         total = join_words(b, t[n_words:])
         for address in (k, last):
             total = b.add(total, b.zext(join_words(b, read(b, address)), whole))
@@ -103,15 +100,14 @@ def _row_writer(p):
         total = b.sub(total, join_words(b, q))
         total = b.select(b.icmp_unsigned(">=", total, wide_p), b.sub(total, wide_p), total)
         out = b.inttoptr(d, I64.as_pointer())
-        for i in range(n_words):
-            word = b.trunc(b.lshr(total, ir.Constant(whole, WORD_BITS * i)), I64)
+        for i, word in enumerate(split(b, total, n_words)):
             b.store(word, b.gep(out, [I64(i)]), align=8)
 
     return poseidon_row
 
 
-_bls_row = operation(_row_writer(FR_MODULUS), "bls12_381_poseidon_row")
-_bn_row = operation(_row_writer(BN254_FR_MODULUS), "bn254_poseidon_row")
+bls12_381_row = operation(_row_writer(FR_MODULUS), "bls12_381_poseidon_row")
+bn254_row = operation(_row_writer(BN254_FR_MODULUS), "bn254_poseidon_row")
 
 
 # Kernels: of either field ----------------------------------------------------------------------------------------------------
@@ -128,9 +124,9 @@ def _add(field, d, a, b):
 @inlined
 def _row(field, d, last, v, stride, n, k):
     if field == BLS12_381:
-        _bls_row(d, last, v, stride, n, k)
+        bls12_381_row(d, last, v, stride, n, k)
     else:
-        _bn_row(d, last, v, stride, n, k)
+        bn254_row(d, last, v, stride, n, k)
 
 
 @inlined

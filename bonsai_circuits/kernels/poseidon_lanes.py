@@ -127,13 +127,15 @@ class _Operations(NamedTuple):
     enter(d, a, stride, c)   d = a + c, sixteen rows of words from a on, stride bytes apart      leave(a, stride, x)   back, canonical
     fifth(d, x)   d = x^5
     row(d, last, v, stride, n, k)   d = k + sum f_j v_j + last, n elements from v on, stride bytes apart, k, f_0, f_1, ... in the table
-    partial(x, v, n, k)   behind x: x^5, and k + sum f_j v_j + x^5, n + 4 elements from v on, one behind the other
+    partial(x, v, n, k)   behind x: x^5, and k + sum f_j v_j + x^5, n + LEAST_FACTORS elements from v on, one behind the other
+    partial_least(x, v, k)   the same for n = 0
     """
 
     enter: Any
     fifth: Any
     row: Any
     partial: Any
+    partial_least: Any
     leave: Any
 
 
@@ -205,11 +207,9 @@ def _operations(name, f):
         columns, _, _ = _add_products(b, f, columns, v, stride, n, m.offset(k, _NUMBER))
         _store_halves(m, f, d, in_turns(m, *(settled(m, f, t) for t in columns)))
 
-    @named
-    def poseidon_partial(b, x, v, n, k):
+    def partial_round(b, x, columns, v, k):
+        """The S-box and the last LEAST_FACTORS products of one half are written in turn, then those of the other."""
         m = _Machine(b)
-        columns = [[*[m.zero] * _N, *_number(m, k)]] * 2
-        columns, v, k = _add_products(b, f, columns, v, I64(_PAIR), n, m.offset(k, _NUMBER))
         for half, t in enumerate(columns):
             elements = (load(m, f, m.offset(v, _PAIR * j + _HALF * half)) for j in range(LEAST_FACTORS))
             numbers = (_number(m, k, j) for j in range(LEAST_FACTORS))
@@ -219,12 +219,27 @@ def _operations(name, f):
             store(m, f, m.offset(at, _PAIR), out[:_N])
             store(m, f, m.offset(at, 2 * _PAIR), out[_N:])
 
-    return _Operations(poseidon_enter, poseidon_fifth, poseidon_row, poseidon_partial, poseidon_leave)
+    def only_constant(b, k):
+        m = _Machine(b)
+        return [[*[m.zero] * _N, *_number(m, k)]] * 2
+
+    @named
+    def poseidon_partial(b, x, v, n, k):
+        columns, v, numbers = _add_products(b, f, only_constant(b, k), v, I64(_PAIR), n, b.add(k, I64(_NUMBER)))
+        partial_round(b, x, columns, v, numbers)
+
+    @named
+    def poseidon_partial_least(b, x, v, k):
+        partial_round(b, x, only_constant(b, k), v, b.add(k, I64(_NUMBER)))
+
+    return _Operations(
+        poseidon_enter, poseidon_fifth, poseidon_row, poseidon_partial, poseidon_partial_least, poseidon_leave
+    )
 
 
 _bls, _bn = _operations("bls12_381", FR_LANES), _operations("bn254", BN254_FR_LANES)
-_bls_enter, _bls_fifth, _bls_row, _bls_partial, _bls_leave = _bls
-_bn_enter, _bn_fifth, _bn_row, _bn_partial, _bn_leave = _bn
+_bls_enter, _bls_fifth, _bls_row, _bls_partial, _bls_partial_least, _bls_leave = _bls
+_bn_enter, _bn_fifth, _bn_row, _bn_partial, _bn_partial_least, _bn_leave = _bn
 
 
 @operation
@@ -273,6 +288,19 @@ def _matrix(field, d, s, n, n_rows, k):
 
 
 @inlined
+def _partial(field, x, v, n, k):
+    if n == 0:
+        if field == BLS12_381:
+            _bls_partial_least(x, v, k)
+        else:
+            _bn_partial_least(x, v, k)
+    elif field == BLS12_381:
+        _bls_partial(x, v, n, k)
+    else:
+        _bn_partial(x, v, n, k)
+
+
+@inlined
 def _partial_rounds(field, history, end, x, n, n_rounds, k):
     """n_rounds of 2 n elements each, or LEAST_FACTORS; the last of them at x.  Returns the last of the elements behind them."""
     width = max(2 * n, LEAST_FACTORS)
@@ -282,10 +310,7 @@ def _partial_rounds(field, history, end, x, n, n_rounds, k):
             for i in range(width):
                 _copy(history + _PAIR * i, window + _PAIR * i)
             x = history + _PAIR * (width - 1)
-        if field == BLS12_381:
-            _bls_partial(x, x - _PAIR * (width - 1), width - LEAST_FACTORS, k)
-        else:
-            _bn_partial(x, x - _PAIR * (width - 1), width - LEAST_FACTORS, k)
+        _partial(field, x, x - _PAIR * (width - 1), width - LEAST_FACTORS, k)
         x += 2 * _PAIR
         k += _NUMBER * (width + 1)
     return x

@@ -56,7 +56,7 @@ def poseidon_bn254(inputs: Sequence[int]) -> int:
 def poseidon_bn254_many(inputs: Elements) -> Elements:
     """`poseidon_bn254` of every row: (n, arity, 32) bytes -> (n, 32), little-endian; or (n, arity, 4) words -> (n, 4).
 
-    Cost: 0.7 us a hash of 2 inputs in lanes on one core of 4.2 GHz, sixteen at once; docs/hashes.md has the others.
+    Cost: 0.65 us a hash of 2 inputs in lanes, sixteen at once, on a core of 4.2 GHz; docs/hashes.md has the others.
     Raises InputError: as `poseidon_bn254`, by the indices of the first value; or an array of another kind.
     """
     return hash_arrays(inputs, 0, poseidon_bn254_parameters)
