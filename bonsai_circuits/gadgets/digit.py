@@ -1,6 +1,7 @@
 """A digit of a position: its bits, its one-hot form, tables of constants at the digit."""
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from bonsai_verifier.parameters import FR_MODULUS as R
 
@@ -10,6 +11,7 @@ from ..dsl.wires import Bit, Num, linear
 from ..errors import CircuitError
 from .boolean import both, folded
 
+T = TypeVar("T")
 _MAX_BITS = 3  # `_from_bits` knows no more
 
 
@@ -71,6 +73,17 @@ class Digit:
             self._tables[key] = self._table(values, label)
         return self._tables[key]
 
+    def clipped(self, size: int) -> "Digit":
+        """The digit where it is below `size`; a larger one counts as size - 1.  Cost: none of its own.
+
+        For a node of fewer children, whose digit is below their number where the node counts.
+        """
+        return self if size == self.size else _Clipped(self, size)
+
+    def spread(self, values: Sequence[T]) -> Sequence[T]:
+        """One value for each combination of the bits, from one for each value of the digit."""
+        return values
+
     def _table(self, values: Sequence[int], label: str) -> Num:
         out = linear(self.c, values, self.one_hot())
         if self.shared or len(self.bits) == 1:
@@ -100,6 +113,27 @@ class Digit:
             return four(values)
         even, odd = values[0::2], values[1::2]
         return four(even) + c.product(self.bits[0], four([(y - x) % R for x, y in zip(even, odd, strict=True)]), label)
+
+
+class _Clipped(Digit):
+    """min(digit, size - 1), 2^(bits - 1) < size < 2^bits: it has the digit's bits, products and tables."""
+
+    def __init__(self, digit: Digit, size: int) -> None:
+        if not digit.size // 2 < size < digit.size:
+            raise CircuitError("digit", f"of {digit.size} values is not clipped to {size}; take one of fewer bits")
+        self.c, self.bits, self.size, self.shared = digit.c, digit.bits, size, digit.shared
+        self._digit = digit
+
+    def one_hot(self) -> list[Bit]:
+        entries = self._digit.one_hot()
+        rest = entries[self.size - 1 :]
+        return [*entries[: self.size - 1], Bit.trusted(linear(self.c, [1] * len(rest), rest))]
+
+    def table(self, values: Sequence[int], label: str) -> Num:
+        return self._digit.table(self.spread(values), label)
+
+    def spread(self, values: Sequence[T]) -> Sequence[T]:
+        return [*values, *[values[-1]] * (self._digit.size - self.size)]
 
 
 def _both_squared(c: Builder, a: Bit, b: Bit, label: str) -> Bit:

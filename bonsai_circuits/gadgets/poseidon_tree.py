@@ -75,7 +75,7 @@ def _open(c: Builder, lifted: Num, digit: Digit, siblings: Sequence[Num]) -> tup
     node, known = poseidon_lifted(c, children, native.merkle_tag(digit.size))
     with c.scope("select"):
         with c.only(System.R1CS):
-            mux(c, digit.bits, children, lifted)
+            mux(c, digit.bits, digit.spread(children), lifted)
         with c.only(System.SQUARE):
             _select_squared(c, digit, children, lifted, known)
     return node, children

@@ -1,6 +1,6 @@
 """A tree of many places and few leaves, node by node: what validators and wallets hold, in the clear."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from .poseidon import poseidon
@@ -11,25 +11,34 @@ def node(children: Sequence[int]) -> int:
     return poseidon(list(children), 2 ** len(children) - 1)
 
 
+def poseidon_node(level: int, children: Sequence[int]) -> int:
+    return node(children)
+
+
+Node = Callable[[int, Sequence[int]], int]  # level of the children from the leaves, children -> their node
+
+
 @cache
-def empty_nodes(widths: tuple[int, ...]) -> tuple[int, ...]:
+def empty_nodes(widths: tuple[int, ...], node_of: Node = poseidon_node, empty: int = 0) -> tuple[int, ...]:
     """A leaf, and the node of each level over no leaves but empty ones."""
-    nodes = [0]
-    for width in widths:
-        nodes.append(node([nodes[-1]] * 2**width))
+    nodes = [empty]
+    for level, width in enumerate(widths):
+        nodes.append(node_of(level, [nodes[-1]] * 2**width))
     return tuple(nodes)
 
 
 class SparseTree:
-    """leaves: position -> leaf; every other leaf is 0.  The nodes of level i have 2^widths[i] children."""
+    """leaves: position -> leaf; every other leaf is `empty`.  The nodes of level i have 2^widths[i] children."""
 
-    def __init__(self, widths: Sequence[int], leaves: Mapping[int, int]) -> None:
-        self.widths, self.empty = widths, empty_nodes(tuple(widths))
+    def __init__(
+        self, widths: Sequence[int], leaves: Mapping[int, int], node_of: Node = poseidon_node, empty: int = 0
+    ) -> None:
+        self.widths, self.empty = widths, empty_nodes(tuple(widths), node_of, empty)
         self.levels = [dict(leaves)]
-        for width, empty in zip(widths, self.empty, strict=False):
+        for level, (width, nothing) in enumerate(zip(widths, self.empty, strict=False)):
             below, nodes = self.levels[-1], {}
             for index in {i >> width for i in below}:
-                nodes[index] = node([below.get((index << width) + j, empty) for j in range(2**width)])
+                nodes[index] = node_of(level, [below.get((index << width) + j, nothing) for j in range(2**width)])
             self.levels.append(nodes)
 
     @property
