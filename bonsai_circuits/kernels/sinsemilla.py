@@ -20,7 +20,7 @@ import numpy as np
 
 from bonsai_verifier.kernels.cache import inner, kernel
 from bonsai_verifier.kernels.intrinsics import formula
-from bonsai_verifier.kernels.limbs import load_word, prefetch, row, stack
+from bonsai_verifier.kernels.limbs import prefetch, row, stack
 
 from .pallas import (
     PALLAS_BYTES,
@@ -34,7 +34,6 @@ from .pallas import (
     pallas_is_canonical,
     pallas_is_zero,
     pallas_mul,
-    pallas_neg,
     pallas_one,
     pallas_sqr,
     pallas_sub,
@@ -359,7 +358,7 @@ def sums_together(out, failed, table, starts, names, checked):
 def sums(out, failed, table, starts, names, checked):
     """out (n, 8): the sums that `names` name, as points of pallas.py; failed (n,) uint8: 1 where one fails, and out means nothing.
 
-    table, starts: Rows.  Not `checked`: B_i = +-2 T may pass.
+    table, starts: Rows.  Not `checked`: where the literal recurrence fails there may be a sum.
     """
     body = sums_alone if names.shape[1] <= ALONE else sums_together
     body(out, failed, table.points, starts.points, names, checked)

@@ -9,8 +9,9 @@ and cut into limbs.  Three ways to sum, by the number of hashes:
   many        affine, a word at a time (affine_lanes.py has the formulas); for lack of hashes the words of each are cut into chains, so that
               some 2,048 additions share an inversion, and the chains are added up in the end
 
-The vector body does not test whether an addition's denominator vanishes.  Where one does, the product of its batch is 0, and so is ZZ from
-there on: then the hashes of this call are done again, `checked`, or by the portable body.  `checked` tests it, and 2 T, at each step.
+Unchecked sums do not test whether an addition's denominator vanishes.  Where one does, the product of its batch is 0, or ZZ from there on:
+then the hashes of this call are done again, checked.  Checked ones test each, and 2 T, in the order of the words; few of them are left to
+the portable body.
 """
 
 import threading
@@ -178,10 +179,10 @@ def sum_of_halves(m, a, distance):
     "Low" are the lanes without the bit.  P and R are the differences of abscissas and ordinates on the common denominator.
     """
     x, y, zz, zzz = a
-    low = m.is_zero(m.consts([l & distance for l in range(LANES)]))
+    low = m.is_zero(m.consts([i & distance for i in range(LANES)]))
 
     def swapped(block):
-        return [m.shuffle(limb, limb, [l ^ distance for l in range(LANES)]) for limb in block]
+        return [m.shuffle(limb, limb, [i ^ distance for i in range(LANES)]) for limb in block]
 
     def split(first, second):
         """`first` in the low lanes, `second` in the others."""
@@ -616,13 +617,13 @@ def _checked_word_by_word(out, failed, table, starts, names, slots):
                 _begin(temporary, base, eight)
                 _take(eight_a, slot)
                 _take(eight_b, temporary)
-                for l in range(LANES):
-                    if same >> l & 1:
-                        at = l * _POINT_BYTES
-                        if affine_add(row(saved, g * LANES + l), eight_a + at, eight_b + at):
-                            doubles[g] |= 1 << l
+                for i in range(LANES):
+                    if same >> i & 1:
+                        at = i * _POINT_BYTES
+                        if affine_add(row(saved, g * LANES + i), eight_a + at, eight_b + at):
+                            doubles[g] |= 1 << i
                         else:
-                            out_of_it[g] |= 1 << l
+                            out_of_it[g] |= 1 << i
         for g in range(0, groups, 2):
             slot, eight = row(slots, g), row(names, k) + g * _EIGHT_NAMES
             ones, ones_2 = doubles[g] | out_of_it[g], doubles[g + 1] | out_of_it[g + 1]
@@ -634,8 +635,8 @@ def _checked_word_by_word(out, failed, table, starts, names, slots):
                 _put_lanes(row(slots, g), row(saved, g * LANES), doubles[g])
     for g in range(groups):
         _take(row(out, g * LANES), row(slots, g))
-        for l in range(LANES):
-            failed[g * LANES + l] = out_of_it[g] >> l & 1
+        for i in range(LANES):
+            failed[g * LANES + i] = out_of_it[g] >> i & 1
 
 
 def sums(out, failed, table, starts, names, checked):

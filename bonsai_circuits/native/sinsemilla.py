@@ -27,10 +27,11 @@ from numpy.typing import NDArray
 
 from bonsai_verifier.field import Octets, Words
 from bonsai_verifier.kernels import cpu
+from bonsai_verifier.threads import is_count
 
 from ..errors import InputError
 from ..kernels import sinsemilla as kernels
-from ..kernels.pallas import pallas_canonical_many
+from ..kernels.pallas import POINT_WORDS, pallas_canonical_many
 from . import pallas
 from .pallas import ORDER, Point, group_hash
 
@@ -95,7 +96,7 @@ def _table(vector: bool) -> Table:
 
 @cache
 def _neutral_table() -> Words:
-    points = np.empty((kernels.TABLE_ROWS * kernels.GENERATORS, 2 * pallas.kernels.PALLAS_WORDS), np.uint64)
+    points = np.empty((kernels.TABLE_ROWS * kernels.GENERATORS, POINT_WORDS), np.uint64)
     points[-kernels.GENERATORS :] = _generator_words()
     kernels.fill_table(points)
     return points
@@ -126,7 +127,7 @@ def _level(level: int, vector: bool) -> kernels.Rows:
     """2^52 Q + 2^51 S[level] + 2^50 S[j] for all j: where the hashes of a level start, by their next word.  128 KiB."""
     n = kernels.GENERATORS
     names = np.stack([np.zeros(n), np.full(n, n + level), 2 * n + np.arange(n)]).astype(np.int32)
-    points, failed = np.empty((n, 8), np.uint64), np.empty(n, np.uint8)
+    points, failed = np.empty((n, POINT_WORDS), np.uint64), np.empty(n, np.uint8)
     start = _start(MERKLE_DOMAIN, kernels.MAX_WORDS, vector)
     kernels.sums_together(points, failed, table().rows.points, start.points, names, True)
     assert not failed.any()  # a test goes through all levels
@@ -157,7 +158,7 @@ def commit(domain: bytes, bits: Bits, r: int, *, checked: bool = True) -> Point 
     The last addition is complete; infinity, which nobody can bring about either, is None as well.
     Raises InputError: r not in [0, q), otherwise as `hash_to_point`.
     """
-    if not (isinstance(r, int) and 0 <= r < ORDER):
+    if not (is_count(r) and r < ORDER):
         raise InputError("r", "not an integer in [0, q); draw it uniformly below the order of Pallas")
     point = hash_to_point(domain + b"-M", bits, checked=checked)
     return point and pallas.add(point, pallas.multiply(group_hash(domain + b"-r", b""), r))
@@ -177,7 +178,7 @@ def hash_words(
     A point of a message that failed means nothing.
     Raises InputError: another shape or type, a word not below 1,024, more than 253 words.
     """
-    if not isinstance(words, np.ndarray) or words.dtype != np.uint16 or words.ndim != 2:
+    if not (_is_array(words, np.uint16) and words.ndim == 2):
         raise InputError("words", "an array (n, k) of uint16 is needed")
     n, k = words.shape
     if k * WORD_BITS > MAX_BITS:
@@ -185,7 +186,7 @@ def hash_words(
     if n and k and words.max() >= kernels.GENERATORS:
         raise InputError("words", f"the largest is {words.max()}; words have ten bits")
     literal = literal or k > kernels.MAX_WORDS
-    points, failed = np.empty((n, 8), np.uint64), np.empty(n, np.uint8)
+    points, failed = np.empty((n, POINT_WORDS), np.uint64), np.empty(n, np.uint8)
     words, vector = np.ascontiguousarray(words), cpu.vector()
     starts = _start(domain, 0 if literal else k, vector)
     for at in range(0, n, _CHUNK):
@@ -223,7 +224,7 @@ def _words(bits: Bits) -> NDArray[np.uint16]:
 
 
 def merkle_hash(level: int, left: int, right: int, *, checked: bool = False, literal: bool = False) -> int:
-    """MerkleCRH^Orchard of two nodes, `level` levels above the leaves (the specification's layer is 31 - level).  0 where an addition fails.
+    """MerkleCRH^Orchard of two nodes `level` levels above the leaves: the specification's layer 31 - level.  0 where an addition fails.
 
     Raises InputError: a level not in [0, 1024), a node not in [0, p).
     """
@@ -244,7 +245,7 @@ def merkle_hash(level: int, left: int, right: int, *, checked: bool = False, lit
     return int.from_bytes(out.tobytes(), "little")
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=128, typed=True)  # 1.0 is no level
 def _node(level: int, vector: bool, literal: bool) -> tuple[Any, ...]:
     """The kernel that hashes one node of a level, and what it reads."""
     _check_level(level)
@@ -254,7 +255,7 @@ def _node(level: int, vector: bool, literal: bool) -> tuple[Any, ...]:
 
 
 def _check_level(level: int) -> None:
-    if not isinstance(level, int | np.integer) or not 0 <= level < MERKLE_LEVELS:
+    if not (is_count(level) and level < MERKLE_LEVELS):
         raise InputError("level", f"not an integer in [0, {MERKLE_LEVELS})")
 
 
@@ -264,12 +265,14 @@ def merkle_hash_many(level: int, children: Octets, *, checked: bool = False, lit
     Raises InputError: another shape or type, a level not in [0, 1024), a node not below p, by its index.
     """
     _check_level(level)
-    nodes = _node_words(children)
+    if not (_is_array(children, np.uint8) and children.shape[1:] == (2, NODE_BYTES)):
+        raise InputError("children", "an array (n, 2, 32) of uint8 is needed")
+    nodes = check_nodes(children.reshape(-1, NODE_BYTES), "children").reshape(-1, 8)
     n = len(nodes)
     out, vector = np.empty((n, 4), np.uint64), cpu.vector()
     for at in range(0, n, _CHUNK):
         part = nodes[at : at + _CHUNK]
-        points, failed = np.empty((len(part), 8), np.uint64), np.empty(len(part), np.uint8)
+        points, failed = np.empty((len(part), POINT_WORDS), np.uint64), np.empty(len(part), np.uint8)
         names = np.empty((kernels.MERKLE_WORDS, len(part)), np.int32)
         kernels.name_children(names, np.ascontiguousarray(part.T))
         if literal:
@@ -283,14 +286,17 @@ def merkle_hash_many(level: int, children: Octets, *, checked: bool = False, lit
     return out.view(np.uint8)
 
 
-def _node_words(children: Octets) -> Words:
-    """(n, 2, 32) bytes -> (n, 8) words, each node below p."""
-    if not isinstance(children, np.ndarray) or children.dtype != np.uint8 or children.shape[1:] != (2, NODE_BYTES):
-        raise InputError("children", "an array (n, 2, 32) of uint8 is needed")
-    words = np.ascontiguousarray(children).reshape(-1).view("<u8").astype(np.uint64, copy=False).reshape(-1, 4)
+def check_nodes(nodes: Octets, name: str) -> Words:
+    """(n, 32) bytes as (n, 4) words.  Raises InputError: another shape or type, a node not below p, by its index."""
+    if not (_is_array(nodes, np.uint8) and nodes.shape[1:] == (NODE_BYTES,)):
+        raise InputError(name, "an array (n, 32) of uint8 is needed")
+    words: Words = np.ascontiguousarray(nodes).view("<u8").astype(np.uint64, copy=False)
     canonical = np.empty(len(words), np.bool_)
     pallas_canonical_many(canonical, words)
     if not canonical.all():
-        i = int(np.argmin(canonical))
-        raise InputError(f"children[{i // 2}][{i % 2}]", "not below p; reduce it modulo p first")
-    return words.reshape(-1, 8)
+        raise InputError(f"{name}[{int(np.argmin(canonical))}]", "not below p; reduce it modulo p first")
+    return words
+
+
+def _is_array(a: object, dtype: Any) -> bool:
+    return isinstance(a, np.ndarray) and a.dtype == dtype
