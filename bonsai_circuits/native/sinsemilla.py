@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from bonsai_verifier.field import Octets, Words
 from bonsai_verifier.kernels import cpu
+from bonsai_verifier.kernels.limbs import rows
 from bonsai_verifier.threads import is_count
 
 from ..errors import InputError
@@ -187,7 +188,7 @@ def hash_words(
         raise InputError("words", f"the largest is {words.max()}; words have ten bits")
     literal = literal or k > kernels.MAX_WORDS
     points, failed = np.empty((n, POINT_WORDS), np.uint64), np.empty(n, np.uint8)
-    words, vector = np.ascontiguousarray(words), cpu.vector()
+    words, vector = rows(words, k, np.uint16), cpu.vector()
     starts = _start(domain, 0 if literal else k, vector)
     for at in range(0, n, _CHUNK):
         part = slice(at, min(n, at + _CHUNK))
@@ -274,7 +275,7 @@ def merkle_hash_many(level: int, children: Octets, *, checked: bool = False, lit
         part = nodes[at : at + _CHUNK]
         points, failed = np.empty((len(part), POINT_WORDS), np.uint64), np.empty(len(part), np.uint8)
         names = np.empty((kernels.MERKLE_WORDS, len(part)), np.int32)
-        kernels.name_children(names, np.ascontiguousarray(part.T))
+        kernels.name_children(names, np.array(part.T, order="C"))
         if literal:
             whole = np.empty((len(names) + 2, len(part)), np.int32)
             whole[0], whole[1], whole[2:] = 0, level, names
@@ -290,7 +291,7 @@ def check_nodes(nodes: Octets, name: str) -> Words:
     """(n, 32) bytes as (n, 4) words.  Raises InputError: another shape or type, a node not below p, by its index."""
     if not (_is_array(nodes, np.uint8) and nodes.shape[1:] == (NODE_BYTES,)):
         raise InputError(name, "an array (n, 32) of uint8 is needed")
-    words: Words = np.ascontiguousarray(nodes).view("<u8").astype(np.uint64, copy=False)
+    words: Words = rows(np.ascontiguousarray(nodes).view("<u8").astype(np.uint64, copy=False), NODE_BYTES // 8)
     canonical = np.empty(len(words), np.bool_)
     pallas_canonical_many(canonical, words)
     if not canonical.all():

@@ -154,6 +154,46 @@ def test_every_level_has_its_own_start(level: int) -> None:
         assert expected == reference.merkle(level, left, right)
 
 
+# Failures --------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def start_at_a_generator(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Domains of the test start at S[5]: a message fails whose first word is 5."""
+    monkeypatch.setattr(sinsemilla, "domain_point", lambda domain: sinsemilla.generators()[5])
+    monkeypatch.setattr(sinsemilla, "MERKLE_DOMAIN", b"fails")
+    caches = (sinsemilla._start, sinsemilla._level, sinsemilla._node)
+    for cache in caches:
+        cache.cache_clear()
+    yield
+    for cache in caches:
+        cache.cache_clear()
+
+
+@pytest.mark.usefixtures("start_at_a_generator")
+@pytest.mark.parametrize("literal", [True, False])
+def test_a_failure_is_none_and_a_node_0(literal: bool) -> None:
+    bits = [*reference.bits_of(5, 10), 1, 1]
+    assert reference.recurrence(reference.s(5), [reference.s(w) for w in reference.words(bits)]) is None
+    assert sinsemilla.hash_to_point(b"fails", bits, literal=literal) is None
+    assert sinsemilla.sinsemilla_hash(b"fails", bits, literal=literal) is None
+    assert sinsemilla.hash_to_point(b"fails", [0, *bits], literal=literal) is not None
+    if not literal:
+        assert sinsemilla.commit(b"fails", bits, 7) is None
+        assert sinsemilla.short_commit(b"fails", bits, 7) is None
+        assert sinsemilla.hash_to_point(b"fails", bits, checked=False) is not None
+        return
+    assert sinsemilla.merkle_hash(5, 1, 2, literal=True) == 0
+    assert sinsemilla.merkle_hash(6, 1, 2, literal=True) != 0
+    assert not sinsemilla.merkle_hash_many(5, as_children([1, 2, 3, 4]), literal=True).any()
+
+
+def test_a_node_whose_denominator_vanishes_is_hashed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = sinsemilla.merkle_hash(4, 1, 2)
+    monkeypatch.setattr(sinsemilla, "_node", lambda *which: (lambda *arrays: sinsemilla.kernels.VANISHED,))
+    assert sinsemilla.merkle_hash(4, 1, 2) == expected
+
+
 # Refusals --------------------------------------------------------------------------------------------------------------------
 
 
