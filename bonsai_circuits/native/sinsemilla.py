@@ -230,20 +230,19 @@ def merkle_hash(level: int, left: int, right: int, *, checked: bool = False, lit
     Raises InputError: a level not in [0, 1024), a node not in [0, p).
     """
     try:
-        data = left.to_bytes(NODE_BYTES, "little") + right.to_bytes(NODE_BYTES, "little")
+        data = bytearray(left.to_bytes(NODE_BYTES, "little") + right.to_bytes(NODE_BYTES, "little"))
     except (OverflowError, AttributeError):
         raise InputError("node", "left and right are integers in [0, p)") from None
     if checked and not literal:
         children = np.frombuffer(data, np.uint8).reshape(1, 2, NODE_BYTES)
         return int.from_bytes(merkle_hash_many(level, children, checked=True).tobytes(), "little")
     hash_one, *rows = _node(level, cpu.vector(), literal)
-    out = np.empty((1, 4), np.uint64)
-    code = hash_one(out, *rows, np.frombuffer(data, np.uint64).reshape(8, 1))
+    code = hash_one(*rows, np.frombuffer(data, np.uint64).reshape(8, 1))
     if code == kernels.VANISHED:
         return merkle_hash(level, left, right, checked=True)
     if code >= kernels.TOO_LARGE:
         raise InputError(("left", "right")[code - kernels.TOO_LARGE], "not below p; reduce it modulo p first")
-    return int.from_bytes(out.tobytes(), "little")
+    return int.from_bytes(data[:NODE_BYTES], "little")
 
 
 @lru_cache(maxsize=128, typed=True)  # 1.0 is no level

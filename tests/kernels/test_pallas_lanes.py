@@ -20,6 +20,7 @@ LEFT = Fraction(1001, 1000)  # of p, by a reduction
 OPERAND = Fraction(10, 3)  # of p: a difference of weak operands plus 2 p
 TAKEN = 21  # times p^2, for a weak result
 WEAKENED = Fraction(39, 10)
+PRODUCT = Fraction(107, 100)  # P^3 and V
 G = (P - 1, 2)
 
 
@@ -77,7 +78,8 @@ def test_values_are_as_the_docstrings_say() -> None:
     assert WEAK**2 / ROOM + LEFT < WEAKENED
     square = OPERAND**2 / ROOM + LEFT
     cube, v = OPERAND * square / ROOM + LEFT, WEAK * square / ROOM + LEFT
-    assert cube + 2 * v < WEAKENED  # R^2 - P^3 - 2 V, from below
+    assert max(cube, v) < PRODUCT
+    assert 3 * PRODUCT < WEAKENED  # R^2 - P^3 - 2 V, from below
     assert square < WEAKENED
     assert max(square, cube, v) < WEAK  # each is an operand as if weak
     assert WEAK * cube < 2  # what difference_of_products takes
@@ -85,10 +87,6 @@ def test_values_are_as_the_docstrings_say() -> None:
     assert Fraction(12) / ROOM + LEFT < WEAKENED
     assert max(square, WEAK) + 2 <= OPERAND
     assert OPERAND**2 / ROOM + LEFT < WEAK  # both products of sum_of_halves, subtracted
-
-
-def coordinate() -> list[Interval]:
-    return limbs_below(F, P)
 
 
 def test_writers_keep_limbs_within_lanes() -> None:
@@ -103,11 +101,8 @@ def test_writers_keep_limbs_within_lanes() -> None:
         *together(writers.ordinate(m, x, operand, x)),
         *together(writers.difference_of_products(m, operand, operand, x, x)),
         writers.third_abscissa(m, x, x, x),
+        *together(writers.third_abscissa_of(m, x, x, x)),
     ]
-    for affine in together(writers.sum_of_affine(m, (coordinate(), coordinate()), (coordinate(), coordinate()))):
-        results += affine[:2]
-    for mixed in together(writers.sum_with_affine(m, (x, x, x, x), (coordinate(), coordinate()))):
-        results += mixed[:2]
     for distance in (4, 2, 1):
         (halves,) = together(writers.sum_of_halves(m, (x, x, x, x), distance))
         results += halves[:2]
@@ -152,15 +147,21 @@ def affine(blocks) -> list[tuple[int, int]]:
     return [(a * pow(c, -1, P) % P, b * pow(d, -1, P) % P) for a, b, c, d in zip(x, y, zz, zzz, strict=True)]
 
 
-def test_sums_equal_points() -> None:
-    m, a, b = IntegerMachine(), points(1), points(1000)
-    want = [pallas.add(p, q) for p, q in zip(a, b, strict=True)]
-    (got,) = together(writers.sum_of_affine(m, block_pair(a), block_pair(b)))
-    assert affine(got) == want
-    zs = [pow(5, i + 1, P) for i in range(LANES)]
-    (got,) = together(writers.sum_with_affine(m, scaled(a, zs), block_pair(b)))
-    assert affine(got) == want
-    assert all(is_weak(F, block) for block in got)
+def test_third_points_equal_integers() -> None:
+    """R^2 - P^3 - 2 V in both ways, and the difference of two products, the operands as large as they may be."""
+    m, unit = IntegerMachine(), pow(RADIX, -1, P)
+    bounds = [int(k * P) for k in (WEAK, PRODUCT, PRODUCT, OPERAND, OPERAND)]
+    for columns in zip(*(samples(F, bound, seed) for seed, bound in enumerate(bounds)), strict=True):
+        a, b, c, d, e = (normal(F, xs) for xs in columns)
+        third = writers.third_abscissa(m, a, b, c)
+        (third_of,) = together(writers.third_abscissa_of(m, a, b, c))
+        (difference,) = together(writers.difference_of_products(m, d, e, a, b))
+        for got in (third, third_of, difference):
+            assert is_weak(F, got)
+        lanes_of = list(zip(*columns, strict=True))
+        assert [v % P for v in number(third)] == [(x - y - 2 * z) % P for x, y, z, _, _ in lanes_of]
+        assert [v % P for v in number(third_of)] == [(x * x * unit - y - 2 * z) % P for x, y, z, _, _ in lanes_of]
+        assert [v % P for v in number(difference)] == [(u * v - x * y) * unit % P for x, y, _, u, v in lanes_of]
 
 
 @pytest.mark.parametrize("distance", [4, 2, 1])
