@@ -159,6 +159,7 @@ def commit(domain: bytes, bits: Bits, r: int, *, checked: bool = True) -> Point 
     The last addition is complete; infinity, which nobody can bring about either, is None as well.
     Raises InputError: r not in [0, q), otherwise as `hash_to_point`.
     """
+    _check_domain(domain)
     if not (is_count(r) and r < ORDER):
         raise InputError("r", "not an integer in [0, q); draw it uniformly below the order of Pallas")
     point = hash_to_point(domain + b"-M", bits, checked=checked)
@@ -179,6 +180,7 @@ def hash_words(
     A point of a message that failed means nothing.
     Raises InputError: another shape or type, a word not below 1,024, more than 253 words.
     """
+    _check_domain(domain)
     if not (_is_array(words, np.uint16) and words.ndim == 2):
         raise InputError("words", "an array (n, k) of uint16 is needed")
     n, k = words.shape
@@ -199,6 +201,11 @@ def hash_words(
         else:
             _body().sums(points[part], failed[part], table().rows, starts, names, checked)
     return points, failed.astype(np.bool_)
+
+
+def _check_domain(domain: bytes) -> None:
+    if not isinstance(domain, bytes):
+        raise InputError("domain", f"bytes are needed, not {type(domain).__name__}")
 
 
 def _words(bits: Bits) -> NDArray[np.uint16]:

@@ -203,6 +203,14 @@ def test_what_are_no_bits_is_refused(bits: object) -> None:
         sinsemilla.hash_to_point(DOMAIN, bits)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("domain", ["z.cash:test", bytearray(b"z.cash:test"), None, b"x" * 300], ids=repr)
+def test_what_is_no_domain_is_refused(domain: object) -> None:
+    with pytest.raises(InputError, match="domain"):
+        sinsemilla.hash_to_point(domain, [1])  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="domain"):
+        sinsemilla.commit(domain, [1], 1)  # type: ignore[arg-type]
+
+
 def test_messages_that_are_too_long_are_refused() -> None:
     longest = [1, 0] * (sinsemilla.MAX_BITS // 2)
     assert sinsemilla.hash_to_point(DOMAIN, longest) == reference.hash_to_point(DOMAIN, longest)
