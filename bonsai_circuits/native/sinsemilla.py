@@ -141,7 +141,7 @@ def _level(level: int, vector: bool) -> kernels.Rows:
 def hash_to_point(domain: bytes, bits: Bits, *, checked: bool = True, literal: bool = False) -> Point | None:
     """SinsemillaHashToPoint(D, M); None where an addition fails.
 
-    Raises InputError: bits that are not 0 or 1, or more than 2,530 of them; a domain that is too long.
+    Raises InputError: bits that are not 0 or 1, or more than 2,530 of them; a domain that is no bytes.
     """
     points, failed = hash_words(domain, _words(bits)[None], checked=checked, literal=literal)
     return None if failed[0] else pallas.points_from_words(points)[0]
@@ -157,7 +157,7 @@ def commit(domain: bytes, bits: Bits, r: int, *, checked: bool = True) -> Point 
     """SinsemillaCommit_r(D, M) = SinsemillaHashToPoint(D || "-M", M) + [r] GroupHash(D || "-r", ""); None where an addition fails.
 
     The last addition is complete; infinity, which nobody can bring about either, is None as well.
-    Raises InputError: r not in [0, q), otherwise as `hash_to_point`.
+    Raises InputError: r not in [0, q), a domain of more than 225 bytes, otherwise as `hash_to_point`.
     """
     _check_domain(domain)
     if not (is_count(r) and r < ORDER):
@@ -178,7 +178,7 @@ def hash_words(
     """Many messages of one length: words (n, k) uint16 -> points (n, 8), for `pallas.points_from_words`, and failed (n,).
 
     A point of a message that failed means nothing.
-    Raises InputError: another shape or type, a word not below 1,024, more than 253 words.
+    Raises InputError: another shape or type, a word not below 1,024, more than 253 words; a domain that is no bytes.
     """
     _check_domain(domain)
     if not (_is_array(words, np.uint16) and words.ndim == 2):
