@@ -230,7 +230,10 @@ def map_to_iso_many(out, u):
 
 @kernel
 def map_pairs_many(out, u):
-    """out (n, 8): the sum of the points of Pallas of u_2i and u_2i+1, u (2 n, 4), in Montgomery form.  Returns how many were no infinity."""
+    """out (n, 8): the sum of the points of Pallas of u_2i and u_2i+1, u (2 n, 4), in Montgomery form.
+
+    Returns how many were no infinity: all, or those before the first that is.
+    """
     p, q = stack(8), stack(8)
     for i in range(len(out)):
         _map_to_iso(p, row(u, 2 * i))

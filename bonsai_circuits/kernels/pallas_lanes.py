@@ -13,6 +13,6 @@ PALLAS_LANES = LaneField(PALLAS_MODULUS, 5, PALLAS_WORDS, folds=0)
 PALLAS_BLOCK = PALLAS_LANES.block_bytes
 
 _ops = lane_operations("pallas8", PALLAS_LANES)
-pallas8_mul, pallas8_sqr, pallas8_one, pallas8_copy = _ops.mul, _ops.sqr, _ops.one, _ops.copy
-pallas8_zeros, pallas8_enter, pallas8_leave = _ops.zeros, _ops.enter, _ops.leave
+pallas8_mul, pallas8_sqr, pallas8_sub = _ops.mul, _ops.sqr, _ops.sub
+pallas8_one, pallas8_copy, pallas8_zeros = _ops.one, _ops.copy, _ops.zeros
 pallas8_inv = lane_inverse("pallas8_inv", PALLAS_LANES)

@@ -20,7 +20,7 @@ import numpy as np
 
 from bonsai_verifier.kernels.cache import inner, kernel
 from bonsai_verifier.kernels.intrinsics import formula
-from bonsai_verifier.kernels.limbs import load_word, prefetch, row, stack
+from bonsai_verifier.kernels.limbs import prefetch, row, stack
 
 from .pallas import (
     PALLAS_BYTES,
@@ -34,10 +34,10 @@ from .pallas import (
     pallas_is_canonical,
     pallas_is_zero,
     pallas_mul,
-    pallas_neg,
     pallas_one,
     pallas_sqr,
     pallas_sub,
+    pallas_zero,
 )
 
 WORD_BITS = 10
@@ -359,46 +359,44 @@ def sums_together(out, failed, table, starts, names, checked):
 def sums(out, failed, table, starts, names, checked):
     """out (n, 8): the sums that `names` name, as points of pallas.py; failed (n,) uint8: 1 where one fails, and out means nothing.
 
-    table, starts: Rows.  Not `checked`: B_i = +-2 T may pass.
+    table, starts: Rows.  Not `checked`: where the literal recurrence fails there may be a sum.
     """
     body = sums_alone if names.shape[1] <= ALONE else sums_together
     body(out, failed, table.points, starts.points, names, checked)
 
 
 @kernel
-def literal_node(out, generators, starts, level, children):
+def literal_node(generators, starts, level, children):
     """As `node`, by the literal recurrence: starts (1, 8) is Q."""
     if first_not_canonical(children) < 2:
         return TOO_LARGE + first_not_canonical(children)
-    names, points, failed = (
-        np.empty((MERKLE_WORDS + 2, 1), np.int32),
-        np.empty((1, POINT_WORDS), np.uint64),
-        np.empty(1, np.uint8),
-    )
+    names, points, failed = _room_for_one(MERKLE_WORDS + 2)
     names[0, 0], names[1, 0] = 0, level
     name_children(names[2:], children)
     literal(points, failed, generators, starts, names)
-    abscissas(out, points, failed)
+    _put_abscissa(row(children, 0), points, failed, 0)
     return FINE
 
 
 @kernel
-def node(out, table, starts, children):
-    """out (1, 4): x of one Merkle hash, 0 where it fails, for children (8, 1), in one call; not checked.
+def node(table, starts, children):
+    """One Merkle hash in one call, not checked: children (8, 1) -> the first four of them are the x of their hash, 0 where it fails.
 
     Returns FINE; TOO_LARGE + i: child i is not below p; VANISHED (a vector body): do it again, checked.
     """
     if first_not_canonical(children) < 2:
         return TOO_LARGE + first_not_canonical(children)
-    names, points, failed = (
-        np.empty((MERKLE_WORDS, 1), np.int32),
-        np.empty((1, POINT_WORDS), np.uint64),
-        np.empty(1, np.uint8),
-    )
+    names, points, failed = _room_for_one(MERKLE_WORDS)
     name_children(names, children)
     sums_alone(points, failed, table, starts, names, False)
-    abscissas(out, points, failed)
+    _put_abscissa(row(children, 0), points, failed, 0)
     return FINE
+
+
+@inner
+def _room_for_one(steps):
+    """Names, a point, whether it failed."""
+    return np.empty((steps, 1), np.int32), np.empty((1, POINT_WORDS), np.uint64), np.empty(1, np.uint8)
 
 
 @inner
@@ -414,10 +412,15 @@ def first_not_canonical(children):
 def abscissas(out, points, failed):
     """out (n, 4): the integers x of points (n, 8) in Montgomery form, 0 where failed."""
     for i in range(len(points)):
-        if failed[i]:
-            out[i] = 0
-        else:
-            pallas_from_mont(row(out, i), row(points, i))
+        _put_abscissa(row(out, i), points, failed, i)
+
+
+@inner
+def _put_abscissa(d, points, failed, i):
+    if failed[i]:
+        pallas_zero(d)
+    else:
+        pallas_from_mont(d, row(points, i))
 
 
 @inner

@@ -9,8 +9,9 @@ and cut into limbs.  Three ways to sum, by the number of hashes:
   many        affine, a word at a time (affine_lanes.py has the formulas); for lack of hashes the words of each are cut into chains, so that
               some 2,048 additions share an inversion, and the chains are added up in the end
 
-The vector body does not test whether an addition's denominator vanishes.  Where one does, the product of its batch is 0, and so is ZZ from
-there on: then the hashes of this call are done again, `checked`, or by the portable body.  `checked` tests it, and 2 T, at each step.
+Unchecked sums do not test whether an addition's denominator vanishes.  Where one does, the product of its batch is 0, or ZZ from there on:
+then the hashes of this call are done again, checked.  Checked ones test each, and 2 T, in the order of the words; few of them are left to
+the portable body.
 """
 
 import threading
@@ -62,11 +63,21 @@ from .pallas import (
     pallas_mul,
     pallas_sqr,
 )
-from .pallas_lanes import PALLAS_BLOCK, PALLAS_LANES, pallas8_copy, pallas8_inv, pallas8_mul, pallas8_one, pallas8_zeros
+from .pallas_lanes import (
+    PALLAS_BLOCK,
+    PALLAS_LANES,
+    pallas8_copy,
+    pallas8_inv,
+    pallas8_mul,
+    pallas8_one,
+    pallas8_sqr,
+    pallas8_sub,
+    pallas8_zeros,
+)
 from .sinsemilla import FINE, GENERATORS, MERKLE_WORDS, TOO_LARGE, VANISHED, first_not_canonical, name_children
 
 ALONE = 3  # up to so many hashes one after the other are faster than side by side
-FEW = 48  # and up to so many, in coordinates without division
+FEW = 32  # and up to so many, in coordinates without division
 CHECKED_ALONE = 8  # up to so many are checked by the portable body
 BATCH = 1024  # hashes of one call
 ADDITIONS = 256  # of eight, to one inversion
@@ -147,29 +158,12 @@ def third_abscissa(m, rr, ppp, v):
     return weaken(m, _F, minus(m, rr, plus(m, ppp, plus(m, v, v))))
 
 
-def sum_of_affine(m, a, b):
-    """a + b as (X, Y, ZZ, ZZZ).  4M 2S."""
-    (x_a, y_a), (x_b, y_b) = a, b
-    p, r = difference(m, _F, x_b, x_a, 2), difference(m, _F, y_b, y_a, 2)
-    pp, rr = yield from paired(multiply_self(m, _F, p), multiply_self(m, _F, r))
-    ppp, v = yield from paired(multiply(m, _F, p, pp), multiply(m, _F, x_a, pp))
-    x = third_abscissa(m, rr, ppp, v)
-    y = yield from difference_of_products(m, r, difference(m, _F, v, x, 2), y_a, ppp)
-    return x, y, pp, ppp
-
-
-def sum_with_affine(m, a, b):
-    """a + b for a = (X, Y, ZZ, ZZZ) and b affine.  8M 2S, two of them with one reduction."""
-    (x_a, y_a, zz, zzz), (x_b, y_b) = a, b
-    u, s = yield from paired(multiply(m, _F, x_b, zz), multiply(m, _F, y_b, zzz))
-    p, r = difference(m, _F, u, x_a, 2), difference(m, _F, s, y_a, 2)
-    pp, rr = yield from paired(multiply_self(m, _F, p), multiply_self(m, _F, r))
-    ppp, v, zz = yield from paired(multiply(m, _F, p, pp), multiply(m, _F, x_a, pp), multiply(m, _F, zz, pp))
-    x = third_abscissa(m, rr, ppp, v)
-    zzz, y = yield from paired(
-        multiply(m, _F, zzz, ppp), difference_of_products(m, r, difference(m, _F, v, x, 2), y_a, ppp)
-    )
-    return x, y, zz, zzz
+def third_abscissa_of(m, r, ppp, v):
+    """As `third_abscissa`, from R, weak."""
+    t = yield from square(m, r)
+    for i, (a, b) in enumerate(zip(ppp, v)):
+        t[_F.n + i] = m.sub(t[_F.n + i], m.add(a, m.add(b, b)))
+    return weaken(m, _F, (yield from reduced(m, _F, t)))
 
 
 def sum_of_halves(m, a, distance):
@@ -178,10 +172,10 @@ def sum_of_halves(m, a, distance):
     "Low" are the lanes without the bit.  P and R are the differences of abscissas and ordinates on the common denominator.
     """
     x, y, zz, zzz = a
-    low = m.is_zero(m.consts([l & distance for l in range(LANES)]))
+    low = m.is_zero(m.consts([i & distance for i in range(LANES)]))
 
     def swapped(block):
-        return [m.shuffle(limb, limb, [l ^ distance for l in range(LANES)]) for limb in block]
+        return [m.shuffle(limb, limb, [i ^ distance for i in range(LANES)]) for limb in block]
 
     def split(first, second):
         """`first` in the low lanes, `second` in the others."""
@@ -369,45 +363,108 @@ def _take(b, rows, slot):
 
 
 @operation
-def _first(b, acc, addresses, addresses_2):
-    """(X, Y, ZZ, ZZZ) of the sums of eight rows and eight others."""
+def _load_rows(b, point, addresses):
+    """x and y of eight rows."""
     m = Machine(b)
-    first, second = (coordinates(m, _rows_at(m, a)) for a in (addresses, addresses_2))
-    _store_all(m, acc, together(sum_of_affine(m, first, second))[0])
+    _store_all(m, point, coordinates(m, _rows_at(m, addresses)))
 
 
 @operation
-def _next(b, acc, addresses):
-    """Eight rows more."""
+def _less(b, d, x, y, z):
+    """d = x y - z."""
     m = Machine(b)
-    _store_all(m, acc, together(sum_with_affine(m, _load_all(m, acc, 4), coordinates(m, _rows_at(m, addresses))))[0])
+    store(m, _F, d, together(ordinate(m, load(m, _F, x), load(m, _F, y), load(m, _F, z)))[0])
 
 
 @operation
-def _next_2(b, acc, addresses, acc_2, addresses_2):
-    """`_next` twice, interleaved."""
+def _third_x(b, d, r, ppp, v):
+    """d = R^2 - P^3 - 2 V."""
     m = Machine(b)
-    writers = [
-        sum_with_affine(m, _load_all(m, at, 4), coordinates(m, _rows_at(m, rows)))
-        for at, rows in ((acc, addresses), (acc_2, addresses_2))
-    ]
-    for at, blocks in zip((acc, acc_2), together(*writers)):
-        _store_all(m, at, blocks)
+    store(m, _F, d, together(third_abscissa_of(m, *(load(m, _F, a) for a in (r, ppp, v))))[0])
 
 
 @operation
-def _last(b, out, acc, addresses, bits):
-    """Rows more in the lanes of `bits`, then the sum of all lanes, as words of pallas.py: X, Y, ZZ, ZZZ."""
+def _third_y(b, y, r, v, x, ppp):
+    """y = R (V - x) - y P^3."""
     m = Machine(b)
-    acc = _load_all(m, acc, 4)
-    (more,) = together(sum_with_affine(m, acc, coordinates(m, _rows_at(m, addresses))))
+    run = difference(m, _F, load(m, _F, v), load(m, _F, x), 2)
+    result = difference_of_products(m, load(m, _F, r), run, load(m, _F, y), load(m, _F, ppp))
+    store(m, _F, y, together(result)[0])
+
+
+@formula
+def _first(acc, addresses, addresses_2):
+    """(X, Y, ZZ, ZZZ) of the sums of eight rows and eight others.  4M 2S."""
+    point, p, r, v = stack(_PAIR_WORDS), stack(_BLOCK_WORDS), stack(_BLOCK_WORDS), stack(_BLOCK_WORDS)
+    _load_rows(acc, addresses)
+    _load_rows(point, addresses_2)
+    pallas8_sub(p, point, acc)
+    pallas8_sub(r, point + _Y, acc + _Y)
+    pallas8_sqr(acc + _ZZ, p)
+    pallas8_mul(acc + _ZZZ, p, acc + _ZZ)
+    pallas8_mul(v, acc, acc + _ZZ)
+    _third_x(acc, r, acc + _ZZZ, v)
+    _third_y(acc + _Y, r, v, acc, acc + _ZZZ)
+
+
+@formula
+def _next(acc, addresses):
+    """Eight rows more.  8M 2S, two of them with one reduction."""
+    point, p, r, v = stack(_PAIR_WORDS), stack(_BLOCK_WORDS), stack(_BLOCK_WORDS), stack(_BLOCK_WORDS)
+    _load_rows(point, addresses)
+    _less(p, point, acc + _ZZ, acc)
+    _less(r, point + _Y, acc + _ZZZ, acc + _Y)
+    pallas8_sqr(point, p)
+    pallas8_mul(p, p, point)
+    pallas8_mul(v, acc, point)
+    pallas8_mul(acc + _ZZ, acc + _ZZ, point)
+    _third_x(acc, r, p, v)
+    pallas8_mul(acc + _ZZZ, acc + _ZZZ, p)
+    _third_y(acc + _Y, r, v, acc, p)
+
+
+@operation
+def _select(b, acc, bits, more):
+    """The lanes of `more` in `bits`."""
+    m = Machine(b)
     mask = m.mask(bits)
-    acc = [select(m, mask, new, old) for new, old in zip(more, acc)]
-    for distance in (4, 2, 1):
-        (acc,) = together(sum_of_halves(m, acc, distance))
-    for i, x in enumerate(acc):
+    both = zip(_load_all(m, more, 4), _load_all(m, acc, 4))
+    _store_all(m, acc, [select(m, mask, new, old) for new, old in both])
+
+
+@operation
+def _copy_sums(b, d, acc):
+    m = Machine(b)
+    _store_all(m, d, _load_all(m, acc, 4))
+
+
+def _halves(distance):
+    def write(b, acc):
+        m = Machine(b)
+        _store_all(m, acc, together(sum_of_halves(m, _load_all(m, acc, 4), distance))[0])
+
+    return operation(write, f"halves_{distance}")
+
+
+_halves_4, _halves_2, _halves_1 = _halves(4), _halves(2), _halves(1)
+
+
+@operation
+def _leave_first(b, out, acc):
+    """Lane 0 as words of pallas.py: X, Y, ZZ, ZZZ."""
+    m = Machine(b)
+    for i, x in enumerate(_load_all(m, acc, 4)):
         for j, word in enumerate(leave(m, _F, x)):
             m.store_word(out, PALLAS_WORDS * i + j, word)
+
+
+@formula
+def _sum_of_lanes(out, acc):
+    """The sum of all lanes, as words of pallas.py: X, Y, ZZ, ZZZ."""
+    _halves_4(acc)
+    _halves_2(acc)
+    _halves_1(acc)
+    _leave_first(out, acc)
 
 
 @operation
@@ -444,7 +501,7 @@ def _pack(rows):
 @kernel
 def _one_by_one(out, table, starts, names, n):
     """The sums of the first n hashes, of 16 points or more each.  Returns whether a denominator vanished."""
-    addresses, acc, words, t = stack(_ADDRESSES), stack(_SLOT_WORDS), stack(16), stack(4)
+    addresses, acc, more, words, t = stack(_ADDRESSES), stack(_SLOT_WORDS), stack(_SLOT_WORDS), stack(16), stack(4)
     points = len(names)
     whole = points - points % LANES
     for i in range(n):
@@ -458,7 +515,11 @@ def _one_by_one(out, table, starts, names, n):
         _first(acc, addresses, addresses + VECTOR_BYTES)
         for k in range(2 * LANES, whole, LANES):
             _next(acc, addresses + k * WORD_BYTES)
-        _last(words, acc, addresses + whole * WORD_BYTES, (1 << points - whole) - 1)
+        if points > whole:
+            _copy_sums(more, acc)
+            _next(more, addresses + whole * WORD_BYTES)
+            _select(acc, (1 << points - whole) - 1, more)
+        _sum_of_lanes(words, acc)
         zz, zzz = words + 2 * PALLAS_BYTES, words + 3 * PALLAS_BYTES
         if pallas_is_zero(zzz):
             return True
@@ -471,7 +532,7 @@ def _one_by_one(out, table, starts, names, n):
 
 
 @kernel
-def node(out, table, starts, children):
+def node(table, starts, children):
     """As the portable body says."""
     if first_not_canonical(children) < 2:
         return TOO_LARGE + first_not_canonical(children)
@@ -479,7 +540,7 @@ def node(out, table, starts, children):
     name_children(names, children)
     if _one_by_one(points, table, starts, names, 1):
         return VANISHED
-    pallas_from_mont(row(out, 0), row(points, 0))
+    pallas_from_mont(row(children, 0), row(points, 0))
     return FINE
 
 
@@ -487,19 +548,15 @@ def node(out, table, starts, children):
 def _hash_a_lane(out, table, starts, names, accs):
     """The sums of a multiple of eight hashes.  In: accs, a row of 5 blocks for eight.  Returns whether a denominator vanished."""
     groups, points = names.shape[1] // LANES, len(names)
-    addresses, more, slot = stack(16), stack(16), stack(_SLOT_WORDS)
+    addresses, slot = stack(16), stack(_SLOT_WORDS)
     for g in range(groups):
         _address(addresses, starts, names, 0, g)
         _address(addresses + VECTOR_BYTES, table, names, 1, g)
         _first(row(accs, g), addresses, addresses + VECTOR_BYTES)
-    for g in range(0, groups, 2):
-        for k in range(2, points):
+    for k in range(2, points):
+        for g in range(groups):
             _address(addresses, table, names, k, g)
-            if g + 1 < groups:
-                _address(more, table, names, k, g + 1)
-                _next_2(row(accs, g), addresses, row(accs, g + 1), more)
-            else:
-                _next(row(accs, g), addresses)
+            _next(row(accs, g), addresses)
     total, inverse = stack(_BLOCK_WORDS), stack(_BLOCK_WORDS)
     pallas8_one(total)
     for g in range(groups):
@@ -616,13 +673,13 @@ def _checked_word_by_word(out, failed, table, starts, names, slots):
                 _begin(temporary, base, eight)
                 _take(eight_a, slot)
                 _take(eight_b, temporary)
-                for l in range(LANES):
-                    if same >> l & 1:
-                        at = l * _POINT_BYTES
-                        if affine_add(row(saved, g * LANES + l), eight_a + at, eight_b + at):
-                            doubles[g] |= 1 << l
+                for i in range(LANES):
+                    if same >> i & 1:
+                        at = i * _POINT_BYTES
+                        if affine_add(row(saved, g * LANES + i), eight_a + at, eight_b + at):
+                            doubles[g] |= 1 << i
                         else:
-                            out_of_it[g] |= 1 << l
+                            out_of_it[g] |= 1 << i
         for g in range(0, groups, 2):
             slot, eight = row(slots, g), row(names, k) + g * _EIGHT_NAMES
             ones, ones_2 = doubles[g] | out_of_it[g], doubles[g + 1] | out_of_it[g + 1]
@@ -634,8 +691,8 @@ def _checked_word_by_word(out, failed, table, starts, names, slots):
                 _put_lanes(row(slots, g), row(saved, g * LANES), doubles[g])
     for g in range(groups):
         _take(row(out, g * LANES), row(slots, g))
-        for l in range(LANES):
-            failed[g * LANES + l] = out_of_it[g] >> l & 1
+        for i in range(LANES):
+            failed[g * LANES + i] = out_of_it[g] >> i & 1
 
 
 def sums(out, failed, table, starts, names, checked):

@@ -2,8 +2,8 @@
 
 Points are affine pairs of integers in [0, p), or None for infinity.  The group's order q is a prime.
 
-Sources: Zcash protocol specification, sections 5.4.9.6 "Pallas and Vesta" and 5.4.9.8 "Group Hash into Pallas and Vesta"; RFC 9380, sections
-5.2 and 5.3.1 (from bytes to field elements).
+Sources: Zcash protocol specification, sections 5.4.9.6 "Pallas and Vesta" and 5.4.9.8 "Group Hash into Pallas and Vesta"; RFC 9380,
+sections 5.2 and 5.3.1 (from bytes to field elements).
 """
 
 from collections.abc import Sequence
@@ -129,7 +129,7 @@ def words_from_points(points: Sequence[Point]) -> Words:
 def points_from_words(a: Words) -> list[Point]:
     """(n, 8) -> n points."""
     values = ints_from_words(a.reshape(-1, _WORDS))
-    return list(zip(values[::2], values[1::2]))
+    return list(zip(values[::2], values[1::2], strict=True))
 
 
 # The group hash --------------------------------------------------------------------------------------------------------------

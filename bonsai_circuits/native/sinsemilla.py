@@ -27,10 +27,12 @@ from numpy.typing import NDArray
 
 from bonsai_verifier.field import Octets, Words
 from bonsai_verifier.kernels import cpu
+from bonsai_verifier.kernels.limbs import rows
+from bonsai_verifier.threads import is_count
 
 from ..errors import InputError
 from ..kernels import sinsemilla as kernels
-from ..kernels.pallas import pallas_canonical_many
+from ..kernels.pallas import POINT_WORDS, pallas_canonical_many
 from . import pallas
 from .pallas import ORDER, Point, group_hash
 
@@ -95,7 +97,7 @@ def _table(vector: bool) -> Table:
 
 @cache
 def _neutral_table() -> Words:
-    points = np.empty((kernels.TABLE_ROWS * kernels.GENERATORS, 2 * pallas.kernels.PALLAS_WORDS), np.uint64)
+    points = np.empty((kernels.TABLE_ROWS * kernels.GENERATORS, POINT_WORDS), np.uint64)
     points[-kernels.GENERATORS :] = _generator_words()
     kernels.fill_table(points)
     return points
@@ -126,7 +128,7 @@ def _level(level: int, vector: bool) -> kernels.Rows:
     """2^52 Q + 2^51 S[level] + 2^50 S[j] for all j: where the hashes of a level start, by their next word.  128 KiB."""
     n = kernels.GENERATORS
     names = np.stack([np.zeros(n), np.full(n, n + level), 2 * n + np.arange(n)]).astype(np.int32)
-    points, failed = np.empty((n, 8), np.uint64), np.empty(n, np.uint8)
+    points, failed = np.empty((n, POINT_WORDS), np.uint64), np.empty(n, np.uint8)
     start = _start(MERKLE_DOMAIN, kernels.MAX_WORDS, vector)
     kernels.sums_together(points, failed, table().rows.points, start.points, names, True)
     assert not failed.any()  # a test goes through all levels
@@ -139,7 +141,7 @@ def _level(level: int, vector: bool) -> kernels.Rows:
 def hash_to_point(domain: bytes, bits: Bits, *, checked: bool = True, literal: bool = False) -> Point | None:
     """SinsemillaHashToPoint(D, M); None where an addition fails.
 
-    Raises InputError: bits that are not 0 or 1, or more than 2,530 of them; a domain that is too long.
+    Raises InputError: bits that are not 0 or 1, or more than 2,530 of them; a domain that is no bytes.
     """
     points, failed = hash_words(domain, _words(bits)[None], checked=checked, literal=literal)
     return None if failed[0] else pallas.points_from_words(points)[0]
@@ -155,9 +157,10 @@ def commit(domain: bytes, bits: Bits, r: int, *, checked: bool = True) -> Point 
     """SinsemillaCommit_r(D, M) = SinsemillaHashToPoint(D || "-M", M) + [r] GroupHash(D || "-r", ""); None where an addition fails.
 
     The last addition is complete; infinity, which nobody can bring about either, is None as well.
-    Raises InputError: r not in [0, q), otherwise as `hash_to_point`.
+    Raises InputError: r not in [0, q), a domain of more than 225 bytes, otherwise as `hash_to_point`.
     """
-    if not (isinstance(r, int) and 0 <= r < ORDER):
+    _check_domain(domain)
+    if not (is_count(r) and r < ORDER):
         raise InputError("r", "not an integer in [0, q); draw it uniformly below the order of Pallas")
     point = hash_to_point(domain + b"-M", bits, checked=checked)
     return point and pallas.add(point, pallas.multiply(group_hash(domain + b"-r", b""), r))
@@ -175,9 +178,10 @@ def hash_words(
     """Many messages of one length: words (n, k) uint16 -> points (n, 8), for `pallas.points_from_words`, and failed (n,).
 
     A point of a message that failed means nothing.
-    Raises InputError: another shape or type, a word not below 1,024, more than 253 words.
+    Raises InputError: another shape or type, a word not below 1,024, more than 253 words; a domain that is no bytes.
     """
-    if not isinstance(words, np.ndarray) or words.dtype != np.uint16 or words.ndim != 2:
+    _check_domain(domain)
+    if not (_is_array(words, np.uint16) and words.ndim == 2):
         raise InputError("words", "an array (n, k) of uint16 is needed")
     n, k = words.shape
     if k * WORD_BITS > MAX_BITS:
@@ -185,8 +189,8 @@ def hash_words(
     if n and k and words.max() >= kernels.GENERATORS:
         raise InputError("words", f"the largest is {words.max()}; words have ten bits")
     literal = literal or k > kernels.MAX_WORDS
-    points, failed = np.empty((n, 8), np.uint64), np.empty(n, np.uint8)
-    words, vector = np.ascontiguousarray(words), cpu.vector()
+    points, failed = np.empty((n, POINT_WORDS), np.uint64), np.empty(n, np.uint8)
+    words, vector = rows(words, k, np.uint16), cpu.vector()
     starts = _start(domain, 0 if literal else k, vector)
     for at in range(0, n, _CHUNK):
         part = slice(at, min(n, at + _CHUNK))
@@ -197,6 +201,11 @@ def hash_words(
         else:
             _body().sums(points[part], failed[part], table().rows, starts, names, checked)
     return points, failed.astype(np.bool_)
+
+
+def _check_domain(domain: bytes) -> None:
+    if not isinstance(domain, bytes):
+        raise InputError("domain", f"bytes are needed, not {type(domain).__name__}")
 
 
 def _words(bits: Bits) -> NDArray[np.uint16]:
@@ -223,28 +232,27 @@ def _words(bits: Bits) -> NDArray[np.uint16]:
 
 
 def merkle_hash(level: int, left: int, right: int, *, checked: bool = False, literal: bool = False) -> int:
-    """MerkleCRH^Orchard of two nodes, `level` levels above the leaves (the specification's layer is 31 - level).  0 where an addition fails.
+    """MerkleCRH^Orchard of two nodes `level` levels above the leaves: the specification's layer 31 - level.  0 where an addition fails.
 
     Raises InputError: a level not in [0, 1024), a node not in [0, p).
     """
     try:
-        data = left.to_bytes(NODE_BYTES, "little") + right.to_bytes(NODE_BYTES, "little")
+        data = bytearray(left.to_bytes(NODE_BYTES, "little") + right.to_bytes(NODE_BYTES, "little"))
     except (OverflowError, AttributeError):
         raise InputError("node", "left and right are integers in [0, p)") from None
     if checked and not literal:
         children = np.frombuffer(data, np.uint8).reshape(1, 2, NODE_BYTES)
         return int.from_bytes(merkle_hash_many(level, children, checked=True).tobytes(), "little")
     hash_one, *rows = _node(level, cpu.vector(), literal)
-    out = np.empty((1, 4), np.uint64)
-    code = hash_one(out, *rows, np.frombuffer(data, np.uint64).reshape(8, 1))
+    code = hash_one(*rows, np.frombuffer(data, np.uint64).reshape(8, 1))
     if code == kernels.VANISHED:
         return merkle_hash(level, left, right, checked=True)
     if code >= kernels.TOO_LARGE:
         raise InputError(("left", "right")[code - kernels.TOO_LARGE], "not below p; reduce it modulo p first")
-    return int.from_bytes(out.tobytes(), "little")
+    return int.from_bytes(data[:NODE_BYTES], "little")
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=128, typed=True)  # 1.0 is no level
 def _node(level: int, vector: bool, literal: bool) -> tuple[Any, ...]:
     """The kernel that hashes one node of a level, and what it reads."""
     _check_level(level)
@@ -254,7 +262,7 @@ def _node(level: int, vector: bool, literal: bool) -> tuple[Any, ...]:
 
 
 def _check_level(level: int) -> None:
-    if not isinstance(level, int | np.integer) or not 0 <= level < MERKLE_LEVELS:
+    if not (is_count(level) and level < MERKLE_LEVELS):
         raise InputError("level", f"not an integer in [0, {MERKLE_LEVELS})")
 
 
@@ -264,14 +272,16 @@ def merkle_hash_many(level: int, children: Octets, *, checked: bool = False, lit
     Raises InputError: another shape or type, a level not in [0, 1024), a node not below p, by its index.
     """
     _check_level(level)
-    nodes = _node_words(children)
+    if not (_is_array(children, np.uint8) and children.shape[1:] == (2, NODE_BYTES)):
+        raise InputError("children", "an array (n, 2, 32) of uint8 is needed")
+    nodes = check_nodes(children.reshape(-1, NODE_BYTES), "children").reshape(-1, 8)
     n = len(nodes)
     out, vector = np.empty((n, 4), np.uint64), cpu.vector()
     for at in range(0, n, _CHUNK):
         part = nodes[at : at + _CHUNK]
-        points, failed = np.empty((len(part), 8), np.uint64), np.empty(len(part), np.uint8)
+        points, failed = np.empty((len(part), POINT_WORDS), np.uint64), np.empty(len(part), np.uint8)
         names = np.empty((kernels.MERKLE_WORDS, len(part)), np.int32)
-        kernels.name_children(names, np.ascontiguousarray(part.T))
+        kernels.name_children(names, np.array(part.T, order="C"))
         if literal:
             whole = np.empty((len(names) + 2, len(part)), np.int32)
             whole[0], whole[1], whole[2:] = 0, level, names
@@ -283,14 +293,17 @@ def merkle_hash_many(level: int, children: Octets, *, checked: bool = False, lit
     return out.view(np.uint8)
 
 
-def _node_words(children: Octets) -> Words:
-    """(n, 2, 32) bytes -> (n, 8) words, each node below p."""
-    if not isinstance(children, np.ndarray) or children.dtype != np.uint8 or children.shape[1:] != (2, NODE_BYTES):
-        raise InputError("children", "an array (n, 2, 32) of uint8 is needed")
-    words = np.ascontiguousarray(children).reshape(-1).view("<u8").astype(np.uint64, copy=False).reshape(-1, 4)
+def check_nodes(nodes: Octets, name: str) -> Words:
+    """(n, 32) bytes as (n, 4) words.  Raises InputError: another shape or type, a node not below p, by its index."""
+    if not (_is_array(nodes, np.uint8) and nodes.shape[1:] == (NODE_BYTES,)):
+        raise InputError(name, "an array (n, 32) of uint8 is needed")
+    words: Words = rows(np.ascontiguousarray(nodes).view("<u8").astype(np.uint64, copy=False), NODE_BYTES // 8)
     canonical = np.empty(len(words), np.bool_)
     pallas_canonical_many(canonical, words)
     if not canonical.all():
-        i = int(np.argmin(canonical))
-        raise InputError(f"children[{i // 2}][{i % 2}]", "not below p; reduce it modulo p first")
-    return words.reshape(-1, 8)
+        raise InputError(f"{name}[{int(np.argmin(canonical))}]", "not below p; reduce it modulo p first")
+    return words
+
+
+def _is_array(a: object, dtype: Any) -> bool:
+    return isinstance(a, np.ndarray) and a.dtype == dtype

@@ -57,22 +57,20 @@ def root(a: int) -> int | None:
     return out[0]
 
 
-# Points of any curve y^2 = x^3 + a x + b; None is infinity -------------------------------------------------------------------
+# Points of Pallas; None is infinity -----------------------------------------------------------------------------------------
 
 
-def plus(p: Point | None, q: Point | None, a: int = 0, m: int = P) -> Point | None:
+def plus(p: Point | None, q: Point | None) -> Point | None:
     if p is None:
         return q
     if q is None:
         return p
-    if p[0] == q[0] and (p[1] + q[1]) % m == 0:
+    if p[0] == q[0] and (p[1] + q[1]) % P == 0:
         return None
-    if p == q:
-        s = (3 * p[0] * p[0] + a) * pow(2 * p[1], m - 2, m)
-    else:
-        s = (q[1] - p[1]) * pow(q[0] - p[0], m - 2, m)
-    x = (s * s - p[0] - q[0]) % m
-    return x, (s * (p[0] - x) - p[1]) % m
+    rise, run = (3 * p[0] * p[0], 2 * p[1]) if p == q else (q[1] - p[1], q[0] - p[0])
+    slope = rise * inv(run)
+    x = (slope * slope - p[0] - q[0]) % P
+    return x, (slope * (p[0] - x) - p[1]) % P
 
 
 def times(n: int, p: Point | None) -> Point | None:

@@ -342,6 +342,7 @@ def reduced(m: Machine, f: LaneField, t: Limbs) -> Writer:
     A column t_i leaves in one of two ways.  Folded: t_i 2^(52 i) is t_i c 2^(52 (i + 1)) modulo p; the next column waits for one
     step only, but more is left behind.  Cancelled: k p 2^(52 i) is added, k = -t_i/p mod 2^52; its low half is not multiplied
     out, for t_i plus it is t_i rounded up to a multiple of 2^52.  The first f.folds columns are folded, the others cancelled.
+    Cancelling takes two steps less for each limb of p, from the third on, that is 0.
     """
     n, p, c = f.n, [m.const(x) for x in f.limbs(f.modulus)], [m.const(x) for x in f.limbs(f.limb_inverse)]
     minus_inverse, mask = m.const(f.minus_inverse), m.const(LIMB_MASK)
