@@ -26,7 +26,8 @@ from bonsai_circuits.interop import node
 from bonsai_circuits.interop.circom_templates import simplification
 from bonsai_circuits.keys.domain import smallest_domain
 from bonsai_circuits.lowering.square import RULES, lower
-from bonsai_circuits.native.poseidon import PoseidonParameters, poseidon_parameters
+from bonsai_circuits.native.poseidon import poseidon_parameters
+from bonsai_circuits.native.poseidon_instance import PoseidonParameters
 from bonsai_circuits.pipeline import Circuit, build
 from bonsai_circuits.relations.builtin import built_in
 from bonsai_verifier import decode_proof, decode_verifying_key
@@ -44,7 +45,7 @@ DOCS = ROOT / "docs"
 # prints: "..." in it stands for anything, a line number of a file of the toolkit for any number.  A line that ends in
 # `# exit code 1` is to fail that way.  A line `make` stands for what `make` leaves in compiled/.
 
-PAGES = ("README.md", "docs/tutorial.md", "docs/tools.md", "docs/verifier.md", "verifier/README.md")
+PAGES = ("README.md", "docs/tutorial.md", "docs/tools.md", "docs/trees.md", "docs/verifier.md", "verifier/README.md")
 MADE_BY_MAKE = ("bonsai compile send --no-circom", "bonsai setup send")
 
 _COMMAND = re.compile(r"\s*(?:\$ )?(?:\.venv/bin/)?(bonsai .*|python -m bonsai_verifier .*)")

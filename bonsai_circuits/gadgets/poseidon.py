@@ -9,7 +9,7 @@ from bonsai_verifier.parameters import FR_MODULUS as R
 from ..dsl.builder import Builder
 from ..dsl.wires import Num, linear
 from ..native import poseidon as native
-from ..native.poseidon import PoseidonParameters
+from ..native.poseidon_instance import PoseidonParameters
 
 _FIFTH_ROOT = pow(5, -1, R - 1)  # x -> x^5 permutes Fr since gcd(5, r - 1) = 1
 _HALF = pow(2, -1, R)

@@ -194,11 +194,12 @@ def open_nodes_into(out, groups, counts):
 def path_roots_into(out, tidy, leaves, siblings, indices, size, arity):
     """The roots that paths lead to, in a tree of `size` leaves.
 
-    In: leaves (m, 32), siblings (m, depth, N - 1, 32) uint8, rows contiguous; indices (m,) int64 in [0, size).
+    In: leaves (m, 32) uint8; siblings (m, 32 (N - 1) depth) uint8: for each level left ones, right ones, and zeros for those that the shape
+    has not; indices (m,) int64 in [0, size).
     Out: out (m, 32); tidy (m,) uint8: 1 where all places of siblings that the shape has not are zero, 0 elsewhere.
     """
-    depth = siblings.shape[1]
     step = VALUE_BYTES * (arity - 1)
+    depth = siblings.shape[1] // step
     room = np.empty((_PATHS, arity * VALUE_BYTES), np.uint8)
     found = np.empty((_PATHS, VALUE_BYTES), np.uint8)
     who = np.empty(_PATHS, np.int64)
@@ -220,22 +221,18 @@ def path_roots_into(out, tidy, leaves, siblings, indices, size, arity):
                 nodes[i - start] = parent
                 sibling = row(siblings, i) + step * level
                 to = row(room, full)
-                for child in range(n):
-                    if child == position:
-                        copy_value(to + VALUE_BYTES * child, row(out, i))
-                    else:
-                        copy_value(to + VALUE_BYTES * child, sibling)
-                        sibling += VALUE_BYTES
+                copy_value(to + VALUE_BYTES * position, row(out, i))
+                for child in range(n - 1):  # without a branch on the position, which nobody can foresee
+                    copy_value(to + VALUE_BYTES * (child + (child >= position)), sibling + VALUE_BYTES * child)
                 if n == arity:
                     who[full] = i
                     full += 1
                 else:
                     if n > 1:
                         _one_node(row(out, i), to, n)
-                    for _ in range(n, arity):
-                        if not is_zero_value(sibling):
+                    for child in range(n - 1, arity - 1):
+                        if not is_zero_value(sibling + VALUE_BYTES * child):
                             tidy[i] = 0
-                        sibling += VALUE_BYTES
             _nodes(row(found, 0), row(room, 0), full, arity)
             for j in range(full):
                 copy_value(row(out, who[j]), row(found, j))

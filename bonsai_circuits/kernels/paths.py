@@ -23,8 +23,8 @@ def zero_value(b, out):
 def siblings_into(leaves, siblings, indices, size, arity, page_nodes, addresses, first_page, partial):
     """Leaves and the siblings of their paths.
 
-    In: indices (m,) int64 in [0, size), size at least 2; addresses: of the pages of level l from first_page[l] on, int64, 0 for a page that is not in memory;
-    partial (depth + 1, 32): the node of each level that is not complete, where there is one.
+    In: indices (m,) int64 in [0, size), size at least 2; addresses, int64: of the pages of level l from first_page[l] on, 0 for a page
+    that is not in memory; partial (depth + 1, 32): the node of each level that is not complete, where there is one.
     Out: leaves (m, 32); siblings (m, depth, N - 1, 32): left ones, right ones, zeros for those that the shape has not.  What lies on a page
     that is not in memory is left as it was.
     """
@@ -54,24 +54,24 @@ def siblings_into(leaves, siblings, indices, size, arity, page_nodes, addresses,
             for level in range(depth):
                 parent = node // arity
                 first = parent * arity
+                position = node - first
                 n = min(arity, width - first)
                 group = groups[i - start, level]
                 to = row(siblings, i) + step * level
-                outside = group == 0 and first < complete
-                for child in range(n):
-                    source = group + VALUE_BYTES * child
-                    if first + child >= complete:
-                        source = row(partial, level)
-                    if first + child == node:
-                        if level == 0 and not outside:
-                            copy_value(row(leaves, i), source)
-                    else:
-                        if not outside:
-                            copy_value(to, source)
-                        to += VALUE_BYTES
-                for _ in range(n, arity):
-                    zero_value(to)
-                    to += VALUE_BYTES
+                if first + n <= complete:
+                    if group:
+                        for child in range(n - 1):  # without a branch on the position, which nobody can foresee
+                            copy_value(to + VALUE_BYTES * child, group + VALUE_BYTES * (child + (child >= position)))
+                        if level == 0:
+                            copy_value(row(leaves, i), group + VALUE_BYTES * position)
+                else:  # the last of the group is not complete
+                    for child in range(n - 1):
+                        source = group + VALUE_BYTES * (child + (child >= position))
+                        if child == n - 2 and position < n - 1:
+                            source = row(partial, level)
+                        copy_value(to + VALUE_BYTES * child, source)
+                for child in range(n - 1, arity - 1):
+                    zero_value(to + VALUE_BYTES * child)
                 node = parent
                 width = (width + arity - 1) // arity
                 complete //= arity

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bonsai_verifier.field import Octets
+from bonsai_verifier.kernels.limbs import rows
 from bonsai_verifier.threads import Workers, count, is_count, workers
 
 from ..errors import InputError
@@ -44,10 +45,11 @@ from .shape import (
     largest_power,
     level_size,
     n_complete,
-    page_nodes,
 )
 
-_JOBS = 4  # for each thread
+_JOBS = 4  # for each thread, where there is enough to do
+_JOB_BLOCKS = 4  # of leaves, in one job at least
+_WORTH_THREADS = 8  # blocks of leaves
 _FEWEST_NODES = (
     8  # of a level of one block that its job still hashes; what is above comes later, for all blocks at once
 )
@@ -76,7 +78,11 @@ class Snapshot:
     def at(self, size: int) -> "Snapshot":
         """The tree when it had `size` leaves.  Cost: one path of hashes.  Raises InputError: larger than this one."""
         self._check_size("size", size)
-        return self if size == self.size else _snapshot(self._levels, self.arity, self.node_hash, size)
+        if size == self.size:
+            return self
+        groups = np.zeros((depth_of(size, self.arity), self.arity, NODE_BYTES), np.uint8)
+        _read_groups(groups, self._levels, self.arity, size)
+        return _snapshot(self._levels, groups, self.arity, self.node_hash, size)
 
     def level_size(self, level: int) -> int:
         """Nodes of a level, 0 above the root.  Raises InputError: no number of a level."""
@@ -123,7 +129,7 @@ class Snapshot:
             seen = [level.pages for level in self._levels[: self.depth]]
             table = np.concatenate([pages.addresses for pages in seen])
             first_page = np.cumsum([0] + [len(pages.addresses) for pages in seen])
-            nodes = page_nodes(self.arity)
+            nodes = self._levels[0].page_nodes
 
             def gather(rows: slice) -> None:
                 part = where[rows]
@@ -167,7 +173,7 @@ class Snapshot:
         if level == 0:
             raise InputError("level", "leaves are not computed; name a level above them")
         full = level_size(self.size, self.arity, level - 1) // self.arity
-        step = page_nodes(self.arity)
+        step = self._levels[0].page_nodes
         for first in range(start, stop, step):
             end = min(stop, first + step)
             whole = max(first, min(end, full))
@@ -202,7 +208,7 @@ class Snapshot:
             return
         assert pages.source is not None
         nodes = indices // self.arity**level
-        rows = np.flatnonzero(nodes < pages.outside * page_nodes(self.arity))
+        rows = np.flatnonzero(nodes < pages.outside * self._levels[0].page_nodes)
         groups, which = np.unique(nodes[rows] // self.arity, return_inverse=True)
         read = [pages.source.nodes(level, g * self.arity, (g + 1) * self.arity) for g in groups.tolist()]
         for row, j in zip(rows.tolist(), which.tolist(), strict=True):
@@ -228,9 +234,9 @@ class Snapshot:
 class LeanIMT:
     """The tree that grows.
 
-    In: arity 2..16; node_hash, BLAKE3 unless another is named; max_depth: no more than N^max_depth leaves, by default 2^40 or somewhat less;
-    threads that share the work of large inserts, 0: one for each core.
-    Raises InputError: another arity or depth, an arity that the hash has not, no number of threads.
+    In: arity 2..16; node_hash; max_depth: no more than N^max_depth leaves, by default 2^40 or somewhat less; threads that share the work of
+    large inserts, 0: one for each core.
+    Raises InputError: another arity or depth, no number of threads.
     """
 
     def __init__(
@@ -238,13 +244,14 @@ class LeanIMT:
     ) -> None:
         self.arity = check_arity(arity)
         self.node_hash = node_hash
-        if not node_hash.has_arity(arity):
-            raise InputError("arity", f"{node_hash.name} has no function of every number of children up to {arity}")
         self.max_depth = check_max_depth(default_depth(arity) if max_depth is None else max_depth, arity)
         self._threads = count(threads)
         self._levels: list[Level] = [Level(arity, number) for number in range(self.max_depth + 1)]
         self._writing = threading.Lock()
-        self._now = _snapshot(self._levels, arity, node_hash, 0)
+        self._groups = np.zeros(
+            (self.max_depth, arity, NODE_BYTES), np.uint8
+        )  # of the last nodes without a complete parent
+        self._publish(0)
 
     @classmethod
     def restore(
@@ -269,7 +276,8 @@ class LeanIMT:
             raise InputError("size", f"expected at most {tree.capacity} leaves, got {size!r}")
         for level in tree._levels:
             level.restore(source, n_complete(size, arity, level.number), level.number >= pin_above_level)
-        tree._now = _snapshot(tree._levels, arity, node_hash, size)
+        _read_groups(tree._groups, tree._levels, arity, size)
+        tree._publish(size)
         return tree
 
     @property
@@ -310,9 +318,14 @@ class LeanIMT:
         """Appends one leaf of 32 bytes; the new root.  Raises InputError as insert_many does, with nothing changed."""
         if len(leaf) != NODE_BYTES:
             raise InputError("leaf", f"expected {NODE_BYTES} bytes, got {len(leaf)}")
-        root = self.insert_many(np.frombuffer(leaf, np.uint8)[None])
-        assert root is not None
-        return root
+        octets = np.frombuffer(leaf, np.uint8)
+        self.node_hash.check_leaves(octets[None])
+        with self._writing:
+            self._check_room(self._now.size, 1)
+            self._push(self._now.size, octets)
+            root = self._publish(self._now.size + 1)
+            assert root is not None
+            return root
 
     def insert_many(self, leaves: Octets) -> bytes | None:
         """Appends n leaves in their order, as n single inserts would; the new root.
@@ -321,13 +334,15 @@ class LeanIMT:
         Raises InputError, with nothing changed: another shape or type, a leaf that the hash does not take, more leaves than the capacity.
         """
         self.check_insert(leaves)
+        leaves = rows(leaves, NODE_BYTES, np.uint8)
         with self._writing:
             old = self._now.size
             self._check_room(old, len(leaves))
-            if len(leaves):
-                self._append(old, leaves)
-                self._now = _snapshot(self._levels, self.arity, self.node_hash, old + len(leaves))
-            return self._now.root
+            if len(leaves) == 0:
+                return self._now.root
+            self._append(old, leaves)
+            _read_groups(self._groups, self._levels, self.arity, old + len(leaves), old)
+            return self._publish(old + len(leaves))
 
     def check_insert(self, leaves: Octets) -> None:
         """Raises InputError if insert_many would, as the tree is now."""
@@ -336,7 +351,7 @@ class LeanIMT:
         self.node_hash.check_leaves(leaves)
         self._check_room(self._now.size, len(leaves))
 
-    def evict(self, source: NodeSource, size: int, below_level: int) -> None:
+    def evict(self, source: NodeSource, below_level: int, size: int) -> None:
         """Levels below `below_level` leave memory, but for pages that are not full: from now on the source is asked, by snapshots too.
 
         In: the source has all complete nodes of this tree's first `size` leaves.  Raises InputError: more leaves than there are.
@@ -379,13 +394,33 @@ class LeanIMT:
                 f"{size} and {more} more are above the capacity, {self.arity}^{self.max_depth}; take a deeper tree",
             )
 
+    def _publish(self, size: int) -> bytes | None:
+        """Shows readers the tree of this size, whose complete nodes and last groups stand; its root."""
+        groups = self._groups[: depth_of(size, self.arity)]
+        self._now = _snapshot(self._levels, groups, self.arity, self.node_hash, size)
+        return self._now.root
+
+    def _push(self, index: int, node: Octets) -> None:
+        """Writes one leaf and the nodes that it completes."""
+        for level in self._levels:
+            level.reserve(index + 1)
+            level.run(index, index + 1)[0] = node
+            if level.number == self.max_depth:
+                return
+            group = self._groups[level.number]
+            index, position = divmod(index, self.arity)
+            group[position] = node
+            if position + 1 < self.arity:
+                return
+            node = self.node_hash.parents(group[None])[0]
+
     def _append(self, old: int, leaves: Octets) -> None:
         """Writes the leaves and the nodes that they complete, behind all that readers see."""
         new = old + len(leaves)
         for level in self._levels:
             if n := n_complete(new, self.arity, level.number):
                 level.reserve(n)
-        block = largest_power(self.arity, self.node_hash.block)
+        block = largest_power(self.arity, min(self.node_hash.block, self._levels[0].page_nodes))
         together = 1  # levels that a job fills, the leaves' among them
         while together <= self.max_depth and block // self.arity**together >= _FEWEST_NODES:
             together += 1
@@ -393,7 +428,7 @@ class LeanIMT:
         stops = np.append(starts[1:], new)
         growth = Growth(self.arity, self._levels[:together], leaves, old, block, starts, stops)
         jobs = len(starts)
-        with workers(self._threads if len(leaves) >= 2 * block else 1) as run:
+        with workers(self._threads if len(leaves) >= _WORTH_THREADS * block else 1) as run:
             share = max(1, jobs // (_JOBS * run.threads))
             list(run(lambda ranges: self.node_hash.grow(growth, ranges), _slices(jobs, share)))
             for number in range(together, self.max_depth + 1):
@@ -404,8 +439,8 @@ class LeanIMT:
 
     def _cuts(self, old: int, new: int, block: int) -> NDArray[np.int64]:
         """The first leaves of ranges that lie under one page of each level, several for each thread where there are enough."""
-        size = page_nodes(self.arity)
-        while size > block and (new - old) // size < _JOBS * self._threads:
+        size = self._levels[0].page_nodes
+        while size // self.arity >= _JOB_BLOCKS * block and (new - old) // size < _JOBS * self._threads:
             size //= self.arity
         later = np.arange(old - old % size + size, new, size, dtype=np.int64)
         return np.concatenate([np.array([old], np.int64), later])
@@ -420,7 +455,8 @@ class LeanIMT:
             children = below.run(low * self.arity, high * self.arity)
             level.run(low, high)[:] = self.node_hash.parents(children.reshape(high - low, self.arity, NODE_BYTES))
 
-        list(run(raise_run, [start, *range(start - start % step + step, stop, step)]))
+        jobs = [start, *range(start - start % step + step, stop, step)]
+        list(run(raise_run, jobs) if len(jobs) > 1 else map(raise_run, jobs))
 
 
 def leaves_from_bytes(data: bytes | bytearray | memoryview) -> Octets:
@@ -431,15 +467,27 @@ def leaves_from_bytes(data: bytes | bytearray | memoryview) -> Octets:
     return octets.reshape(-1, NODE_BYTES)
 
 
-def _snapshot(levels: list[Level], arity: int, node_hash: NodeHash, size: int) -> Snapshot:
-    """The snapshot of a size whose complete nodes stand."""
-    depth = depth_of(size, arity)
-    groups, counts = np.empty((depth, arity, NODE_BYTES), np.uint8), []
-    for level in range(depth):
-        n = n_complete(size, arity, level)
-        counts.append(n % arity)
-        groups[level, : n % arity] = levels[level].read(n - n % arity, n)
+def _snapshot(levels: list[Level], groups: Octets, arity: int, node_hash: NodeHash, size: int) -> Snapshot:
+    """The snapshot of a size whose complete nodes stand.  In: groups: what _read_groups gives; the rest of them is overwritten."""
+    counts, n = [], size
+    for _ in groups:
+        n, left = divmod(n, arity)
+        counts.append(left)
     return Snapshot(levels, arity, node_hash, size, node_hash.open_nodes(groups, counts))
+
+
+def _read_groups(groups: Octets, levels: list[Level], arity: int, size: int, old: int = -1) -> None:
+    """groups[l] begins with the complete nodes of level l that have no complete parent in a tree of this size.
+
+    In: old: a smaller size for which that was so, if any.
+    """
+    n = size
+    for level, group in zip(levels, groups, strict=False):
+        if n == old:
+            return
+        n, left = divmod(n, arity)
+        old //= arity
+        group[:left] = level.read(n * arity, n * arity + left)
 
 
 def _slices(n: int, size: int) -> list[slice]:

@@ -19,6 +19,7 @@ from .shape import NODE_BYTES, page_nodes
 
 _SLAB_PAGES = 16  # pages of one allocation, at most
 _FIRST_NODES = 64  # of a page that has yet to grow
+_STEPS = 8  # in which a last page grows
 _WORD_BYTES = 8
 
 
@@ -84,17 +85,20 @@ class Level:
         missing = n - seen.outside * size
         if missing <= size * (len(seen.pages) - 1) + (len(seen.pages[-1]) if seen.pages else size):
             return
-        full = [size] * (missing // size)
+        sizes = [size] * (missing // size)
         if rest := missing % size:
-            # The first page of all grows by doubling; a level that has filled one gets the next whole
-            full.append(size if seen.outside or full else min(size, max(_FIRST_NODES, 1 << (rest - 1).bit_length())))
+            sizes.append(_room(rest, size))
         pages = list(seen.pages)
-        if pages and len(pages[-1]) < full[len(pages) - 1]:
-            grown = _allocate([full[len(pages) - 1]])[0]
+        if pages and len(pages[-1]) < sizes[len(pages) - 1]:
+            grown = _allocate([sizes[len(pages) - 1]])[0]
             grown[: len(pages[-1])] = pages[-1]
             pages[-1] = grown
-        for first in range(len(pages), len(full), _SLAB_PAGES):
-            pages += _allocate(full[first : first + _SLAB_PAGES])
+        # A page that will be replaced by a larger one has its memory for itself
+        whole = missing // size
+        for first in range(len(pages), whole, _SLAB_PAGES):
+            pages += _allocate(sizes[first : min(whole, first + _SLAB_PAGES)])
+        if len(pages) < len(sizes):
+            pages += _allocate(sizes[-1:])
         self._pages = _pages(seen.source, seen.outside, tuple(pages))
 
     def restore(self, source: NodeSource, n: int, resident: bool) -> None:
@@ -127,7 +131,7 @@ class Growth:
 
     arity: int
     levels: list[Level]  # the leaves' and those above, with room for all that comes
-    leaves: Octets  # (n, 32)
+    leaves: Octets  # (n, 32), contiguous
     first: int  # index of the first of them
     block: int  # leaves that are worth going up with before the next ones
     starts: NDArray[np.int64]
@@ -157,6 +161,12 @@ class Growth:
             if low < high:
                 children = below.run(low * self.arity, high * self.arity)
                 yield level.run(low, high), children.reshape(-1, self.arity, NODE_BYTES)
+
+
+def _room(n: int, page: int) -> int:
+    """Nodes that a last page of n is made for: a power of two, and from an eighth of a page on a multiple of that."""
+    step = max(1, page // _STEPS)
+    return min(page, max(_FIRST_NODES, 1 << (n - 1).bit_length()) if n < step else -(-n // step) * step)
 
 
 def _pages(source: NodeSource | None, outside: int, pages: tuple[Octets, ...]) -> Pages:

@@ -2,6 +2,7 @@
 
     blake3         BLAKE3 of the children one after the other, unkeyed; a child is any 32 bytes
     poseidon_bls   Poseidon over Fr of BLS12-381 with the Filecoin constants and the tag of a tree node, 2^k - 1
+    poseidon_bn254 Poseidon over Fr of BN254 with circom's constants, as zk-kit's trees use it
 
 Looked up by name: node_hash("blake3").  A child of a hash over a field is an element in 32 bytes, little-endian and below the modulus:
 one value, one encoding.  x and x + r would be hashed alike, so that a proof for the one would be a proof for the other; both a tree and
@@ -20,7 +21,10 @@ from bonsai_verifier.parameters import FR_MODULUS
 
 from ..errors import InputError
 from ..kernels.blake3_nodes import grow_into, nodes_into, open_nodes_into, path_roots_into
-from ..native.poseidon import PARTIAL_ROUNDS, merkle_tag, poseidon
+from ..kernels.bn254_fr import BN254_FR_MODULUS
+from ..native.poseidon import merkle_tag, poseidon_many
+from ..native.poseidon_arrays import Elements
+from ..native.poseidon_bn254 import poseidon_bn254_many
 from .levels import Growth
 from .shape import MAX_ARITY, MIN_ARITY, NODE_BYTES, level_size
 
@@ -36,16 +40,12 @@ class NodeHash(ABC):
     def parents(self, children: Octets) -> Octets:
         """The parent of each row of children.  In: (n, k, 32) uint8, elements canonical.  Out: (n, 32) uint8.
 
-        Raises InputError: another shape or type, a k that this hash has not.
+        Raises InputError: another shape or type, an element that is not canonical.
         """
 
     def canonical(self, nodes: Octets) -> NDArray[np.bool_]:
         """Which of n nodes, (n, 32) uint8, may stand in a tree of this hash."""
         return np.ones(len(nodes), bool)
-
-    def has_arity(self, arity: int) -> bool:
-        """Whether there is a function of every number of children up to this."""
-        return MIN_ARITY <= arity <= MAX_ARITY
 
     def check_leaves(self, leaves: Octets) -> None:
         """Raises InputError naming the index: a leaf that no tree of this hash has."""
@@ -123,8 +123,7 @@ class _Blake3(NodeHash):
 
     def grow(self, growth: Growth, ranges: slice) -> None:
         starts, stops, where = growth.starts[ranges], growth.stops[ranges], growth.where(ranges)
-        leaves = rows(growth.leaves, NODE_BYTES, np.uint8)
-        grow_into(where, leaves, growth.first, starts, stops, growth.arity, growth.block)
+        grow_into(where, growth.leaves, growth.first, starts, stops, growth.arity, growth.block)
 
     def open_nodes(self, groups: Octets, counts: list[int]) -> Octets:
         out = np.zeros((len(counts) + 1, NODE_BYTES), np.uint8)
@@ -136,29 +135,43 @@ class _Blake3(NodeHash):
         self, leaves: Octets, siblings: Octets, indices: NDArray[np.int64], size: int, arity: int
     ) -> tuple[Octets, NDArray[np.bool_]]:
         roots, tidy = np.empty((len(leaves), NODE_BYTES), np.uint8), np.empty(len(leaves), np.uint8)
-        path_roots_into(roots, tidy, leaves, siblings, indices, size, arity)
+        width = siblings.shape[1] * (arity - 1) * NODE_BYTES
+        flat = rows(siblings.reshape(len(leaves), width), width, np.uint8)
+        path_roots_into(roots, tidy, rows(leaves, NODE_BYTES, np.uint8), flat, indices, size, arity)
         return roots, tidy.astype(bool)
 
 
-class _PoseidonBls(NodeHash):
-    name = "poseidon_bls"
+class _Poseidon(NodeHash):
+    """Of field elements; `many` hashes rows (n, k, 32) of canonical ones."""
+
+    modulus: ClassVar[int]
 
     def parents(self, children: Octets) -> Octets:
-        n, k = check_children(children)
-        if not self.has_arity(k):
-            raise InputError("children", f"{self.name} has no function of {k} children")
-        out = np.empty((n, NODE_BYTES), np.uint8)
-        for row, node in zip(children, out, strict=True):
-            inputs = [int.from_bytes(child.tobytes(), "little") for child in row]
-            value = poseidon(inputs, merkle_tag(k))
-            node[:] = np.frombuffer(value.to_bytes(NODE_BYTES, "little"), np.uint8)
-        return out
+        check_children(children)
+        return np.asarray(self._many(children), np.uint8)
 
     def canonical(self, nodes: Octets) -> NDArray[np.bool_]:
-        return below(nodes, FR_MODULUS)
+        return below(nodes, self.modulus)
 
-    def has_arity(self, arity: int) -> bool:
-        return super().has_arity(arity) and all(k in PARTIAL_ROUNDS for k in range(MIN_ARITY, arity + 1))
+    @abstractmethod
+    def _many(self, children: Octets) -> Elements:
+        """The hash of each row."""
+
+
+class _PoseidonBls(_Poseidon):
+    name = "poseidon_bls"
+    modulus = FR_MODULUS
+
+    def _many(self, children: Octets) -> Elements:
+        return poseidon_many(children, merkle_tag(children.shape[1]))
+
+
+class _PoseidonBn254(_Poseidon):
+    name = "poseidon_bn254"
+    modulus = BN254_FR_MODULUS
+
+    def _many(self, children: Octets) -> Elements:
+        return poseidon_bn254_many(children)
 
 
 def below(nodes: Octets, modulus: int) -> NDArray[np.bool_]:
@@ -183,7 +196,8 @@ def check_children(children: Octets) -> tuple[int, int]:
 
 BLAKE3: NodeHash = _Blake3()
 POSEIDON_BLS: NodeHash = _PoseidonBls()
-_BY_NAME = {h.name: h for h in (BLAKE3, POSEIDON_BLS)}
+POSEIDON_BN254: NodeHash = _PoseidonBn254()
+_BY_NAME = {h.name: h for h in (BLAKE3, POSEIDON_BLS, POSEIDON_BN254)}
 
 
 def node_hash(name: str) -> NodeHash:

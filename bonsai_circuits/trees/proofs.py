@@ -1,34 +1,34 @@
 """Proofs about lean trees: what they hold, their one encoding, and what is checked, against a head that is trusted.
 
-A head is a hash, an arity, a size and a root.  The size belongs to it as the root does: leaves are not told from inner nodes by the hash, so
-a root alone commits to nothing.  Root H(a, b) is that of two leaves a and b, and of four whose nodes are a and b; a lifted node makes
-the root of 3 leaves that of 4, with another leaf last.  Whoever publishes a root publishes its size.
+A head is a hash, an arity, a size and a root.  The size belongs to it as much as the root: the hash does not tell leaves from inner
+nodes, so a root alone commits to nothing.  H(a, b) is the root of two leaves a and b, and of four whose parents are a and b; and a lifted
+leaf may be shown as another leaf of a larger tree.  Whoever publishes a root publishes its size.
 
-*Why a proof that verifies is true.*  Let the head be that of an honest tree, `depth` and the number of children of every node
-following from its size and arity (shape.py).  A verifier takes nothing about the shape from a proof: which level a node is at, at which
-place it stands, how many siblings it has.  It computes the root by that one formula.
+*Why a proof that verifies is true.*  Let the head be that of an honest tree.  Its depth, and how many children each of its nodes has,
+follow from its size and arity (shape.py).  A verifier takes nothing about the shape from a proof: not which level a node is at, not
+its place, not how many siblings it has.  It computes the root by that one formula.
 
-  Inclusion.  Go down the path from the root.  The computed node equals the tree's.  If it has k >= 2 children, both are hashes of k children,
-  so all children are equal, or two different inputs of 32 k bytes (k elements) have one hash: a collision.  If k = 1 the child is the
-  node.  After `depth` levels: the leaf of the proof is the tree's leaf of that index, and so is every sibling.  So there is one
-  proof for each leaf, and a *relabelled* leaf, an *inflated size*, an *inner node as a leaf*, a *lifted level* that claims a position or
-  a sibling: all are other shapes, and refused before anything is hashed.
-  Inputs are told apart by their length, and k is never the prover's choice, so the hash needs no tag for it.
+  Inclusion.  Go down the path from the root, where the computed node is the tree's node.  Has it k >= 2 children, then both nodes are
+  hashes of k children, and all children are equal, unless two different inputs of 32 k bytes (k elements) have one hash: a collision.
+  For k = 1 the child is the node.  After `depth` levels the leaf of the proof is the tree's leaf of that index, and every sibling is
+  the tree's.  So a leaf has one proof.  A relabelled leaf, an inflated size, an inner node as a leaf, a lifted level that claims a place or
+  a sibling: each claims another shape, and is refused before anything is hashed.
+  k is never the prover's choice, and inputs of another k have another length; so the hash needs no tag for it.
 
-  Many leaves at once: the same, from the root down all paths; a node that two paths share is computed once.
+  Many leaves at once: the same argument down all paths; a node that paths share is computed once.
 
-  Consistency.  Let both heads be honest.  The last leaf of the old tree, at each level what stands left of its path (complete nodes,
-  the same in both trees), make the old root, and together with what stands right of it in the new tree the new root.  By the argument
-  above each left node is the old tree's and the new tree's node of that place, and so are the leaves below it, which are all the old tree's:
-  they are the first ones of the new tree.  With a new head that nobody vouches for, the proof says only that *some* inputs below the new
-  root have the old leaves first; its size and whatever is right of them are whatever the prover says.
+  Consistency.  Let both heads be honest.  The old tree's last leaf, and at each level what stands left of its path, complete nodes and
+  the same in both trees, make the old root; with what stands right of it in the new tree, the new root.  By the argument above each of
+  these nodes is the old tree's and the new tree's node of its place.  Below them are all leaves of the old tree: they are the first leaves
+  of the new one.  If nobody vouches for the new head, the proof says only that some inputs below the new root have the old leaves
+  first; the size, and what stands right of them, is then what the prover says.
 
-  An old inclusion proof, true for the old head, and a true consistency proof hold every node of the new path.
+  Update.  A true inclusion proof for the old head and a true consistency proof hold every node of the new path.
 
-*One encoding.*  Elements of a hash over a field are canonical (node_hash.py).  The number of nodes follows from the numbers before them,
-and bytes of another length are refused.  Places for siblings in arrays that the shape has not must be zero.
+*One encoding.*  Elements of a hash over a field are canonical (node_hash.py).  How many nodes a proof has follows from its numbers; bytes
+of another length are refused.  In arrays, places for siblings that the shape has not are zero.
 
-A false proof is a verdict, False or None.  Values that are no proof at all, of a wrong length or out of range, are an error.
+A false proof is a verdict, False or None.  What is no proof at all, of a wrong length or out of range, is an error.
 """
 
 import struct
@@ -286,7 +286,7 @@ class InclusionProofs:
 class BatchProof:
     """That leaf i of `leaves` is leaf indices[i] of the tree of `size` leaves, for all i: one path each, what they share once.
 
-    In: indices ascending, no two alike; leaves 32 bytes each; siblings 32 bytes each, ascending in each level, in the order of batch_levels.
+    In: indices ascending, no two alike; leaves and siblings 32 bytes each, the latter in the order of batch_levels.
     Raises InputError: no index, numbers out of range or order, lengths that do not follow from them.
     """
 
@@ -372,7 +372,7 @@ class ConsistencyProof:
         """The tree of the old head is the beginning of that of the new one.  Both heads are trusted, as is said above."""
         if (old.arity, old.size, new.arity, new.size) != (self.arity, self.old_size, self.arity, self.size):
             return False
-        if old.node_hash is not new.node_hash or not new.takes(self.nodes):
+        if old.node_hash.name != new.node_hash.name or not new.takes(self.nodes):
             return False
         if self.old_size in (0, self.size):  # nothing to be the beginning of; the same tree
             return self.old_size == 0 or old.root == new.root

@@ -19,7 +19,7 @@ from tests.reference import poseidon as reference
 from tests.reference import relations
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "poseidon.json").read_text())
-ARITIES = tuple(native.PARTIAL_ROUNDS)
+ARITIES = (1, 2, 3, 4, 5, 8, 11, 16)  # those of the circuits and of the vectors, and one more
 BODIES = {"native": native.poseidon, "reference": lambda inputs, tag, s=False: reference.poseidon(list(inputs), tag, s)}
 
 both = pytest.mark.parametrize("body", BODIES.values(), ids=BODIES.keys())
@@ -71,14 +71,17 @@ def test_parameters_equal_the_oracle(arity: int, strengthened: bool) -> None:
     assert [list(row) for row in got.mds] == reference.mds(arity + 1)
 
 
-@pytest.mark.parametrize("arity", ARITIES)
+@pytest.mark.parametrize("arity", native.PARTIAL_ROUNDS)
 def test_round_numbers_follow_from_the_attacks(arity: int) -> None:
-    """ePrint 2019/458, section 5.5: fewest S-boxes at 128 bits, then two full rounds and 7.5 percent of R_P on top."""
+    """ePrint 2019/458, section 5.5: fewest S-boxes at 128 bits, then two full rounds and 7.5 percent of R_P on top.
+
+    log_5 2 is 0.43, as the authors' calc_round_numbers.py has it; with more digits arity 14 would get 59.
+    """
     t, n, bits = arity + 1, FR_MODULUS.bit_length(), 128
 
     def resists(r_f: int, r_p: int) -> bool:
         statistical = 6 if bits <= (n - 3) * (t + 1) else 10
-        interpolation = math.log(2, 5) * bits + math.log2(t) - r_p
+        interpolation = 0.43 * bits + math.log2(t) - r_p
         groebner_1 = 0.21 * n - r_p
         groebner_2 = (0.14 * n - 1 - r_p) / (t - 1)
         return r_f >= max(statistical, interpolation, groebner_1, groebner_2)
@@ -118,7 +121,7 @@ def test_strengthened_suite_is_another_function() -> None:
     assert strong.receipt(1, 2, 3, 4) == reference.poseidon([1, 2, 3, 4], relations.RECEIPT, True)
 
 
-@pytest.mark.parametrize("arity", [0, 5, 17])
+@pytest.mark.parametrize("arity", [0, 17])
 def test_an_unknown_arity_is_refused(arity: int) -> None:
     with pytest.raises(InputError, match="arity"):
         native.poseidon([0] * arity, 0)

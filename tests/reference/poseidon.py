@@ -6,7 +6,7 @@ from functools import cache
 P = 0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001
 ALPHA = 5
 R_F = 8
-R_P = {2: 55, 3: 55, 4: 56, 5: 56, 9: 57, 12: 57, 17: 59}  # by the width t
+R_P = {t: 55 if t < 4 else 56 if t < 8 else 57 if t < 16 else 59 for t in range(2, 18)}  # by the width t
 
 
 def partial_rounds(t: int, strengthened: bool) -> int:
@@ -14,10 +14,10 @@ def partial_rounds(t: int, strengthened: bool) -> int:
     return (R_P[t] * 5 + 3) // 4 if strengthened else R_P[t]
 
 
-def grain(n: int, t: int, r_f: int, r_p: int) -> Iterator[int]:
+def grain(n: int, t: int, r_f: int, r_p: int, sbox: int = 1) -> Iterator[int]:
     """Appendix E, steps 1 to 4: the bits that the self-shrinking Grain LFSR lets through."""
     b: list[int] = []
-    for value, width in ((1, 2), (1, 4), (n, 12), (t, 12), (r_f, 10), (r_p, 10)):
+    for value, width in ((1, 2), (sbox, 4), (n, 12), (t, 12), (r_f, 10), (r_p, 10)):
         b += [value >> (width - 1 - k) & 1 for k in range(width)]
     b += [1] * 30
     i = 0
