@@ -31,7 +31,7 @@ from bonsai_verifier.field import Octets
 from bonsai_verifier.threads import is_count
 
 from ..artifacts.atomic import sync_folder, write_atomic
-from ..errors import BonsaiError, FileDamaged, InputError, StoreFailed, StoreLocked
+from ..errors import FileDamaged, InputError, StoreFailed, StoreLocked
 from .lean_imt import Indices, LeanIMT, Snapshot
 from .mark import MARK, MarkFile, Parameters, first_marks
 from .node_hash import BLAKE3, NodeHash, node_hash
@@ -270,6 +270,7 @@ class TreeStore:
         In: (n, 32) uint8.  After a crash the first ones of them may be there and the others not, if the token had not returned.
         Raises InputError as LeanIMT.insert_many, with nothing changed; the store is closed.  StoreFailed: a write failed before.
         """
+        self._check_usable()  # in a forked child the lock may be held for ever
         with self._inserting:
             self._check_usable()
             root = self._tree.insert_many(leaves)
@@ -475,7 +476,7 @@ class TreeStore:
                 elif new:
                     self._tail.add(self._acknowledged, snapshot.level(0, self._acknowledged, snapshot.size))
                 self._acknowledge(snapshot)
-            except (OSError, MemoryError, BonsaiError) as e:
+            except Exception as e:  # of the system, of a damaged file, or ours: what is on disk is what the mark says
                 self._fail(e)
                 raise self._failed() from e
 

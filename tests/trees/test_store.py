@@ -454,7 +454,7 @@ def test_a_snapshot_outlives_checkpoints_and_its_store(folder: Path) -> None:
 def test_a_checkpoint_is_taken_up_where_a_crash_left_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Records are there, their leaves still in the tail, the mark of before."""
 
-    def fails(*_: object) -> None:
+    def fails(*_: object, **__: object) -> None:
         raise OSError("killed")
 
     store = TreeStore.create(folder, 4, policies=MANUAL)

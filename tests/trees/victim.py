@@ -261,6 +261,10 @@ class Server:
     def run(self, do: str, **order: Any) -> None:
         """A child that has to succeed."""
         self.start(do, **order)
+        self.ended_well(do)
+
+    def ended_well(self, do: str) -> None:
+        """The child has done what it was told."""
         code = self.end()
         assert code == 0, f"{do}: exit code {code}\n{self.close()}"
 
