@@ -1,5 +1,6 @@
 """bonsai tree: lean trees in a folder, from files of leaves, 32 bytes each."""
 
+import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from ..artifacts.atomic import write_atomic
 from ..artifacts.json_object import parse_json
 from ..errors import InputError, WireError
 from ..trees.lean_imt import LeanIMT
-from ..trees.node_hash import node_hash
+from ..trees.node_hash import POSEIDON_BN254, NodeHash, node_hash
 from ..trees.proofs import BatchProof, ConsistencyProof, Head, InclusionProof
 from ..trees.shape import NODE_BYTES
 from ..trees.store import Policies, TreeStore
@@ -30,6 +31,7 @@ _MOST_PROOF_BYTES = 1 << 28
 _MOST_HEAD_BYTES = 1 << 16
 _STDIN = "-"
 _HASH = "blake3"
+_SHORT = {"poseidon": POSEIDON_BN254.name}  # the one that other trees of this kind have
 _ON_DISK = 64  # above every level: a command that reads little leaves all of them on disk
 _READ = Policies(flush_interval=None, pin_above_level=_ON_DISK)
 _APPEND = Policies(checkpoint_on_close=True, pin_above_level=_ON_DISK)
@@ -40,9 +42,9 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 
 def _shape_options(command: F) -> F:
     """--arity and --hash of a tree."""
-    command = click.option("--hash", "hash_name", metavar="NAME", help="blake3 or poseidon.  [default: blake3]")(
-        command
-    )
+    command = click.option(
+        "--hash", "hash_name", metavar="NAME", help="blake3, poseidon (over BN254) or poseidon_bls.  [default: blake3]"
+    )(command)
     return click.option("--arity", type=int, metavar="N", help="Children of a node, 2 to 16.")(command)
 
 
@@ -61,7 +63,7 @@ def tree() -> None:
 @json_option
 def create(folder: Path, arity: int | None, hash_name: str | None, max_depth: int | None, as_json: bool) -> None:
     """Make an empty tree in FOLDER, which must not be there yet."""
-    hash_ = node_hash(hash_name or _HASH)
+    hash_ = _node_hash(hash_name or _HASH)
     with TreeStore.create(folder, _required(arity), hash_, max_depth, _READ) as store:
         p = store.parameters
         value = {"folder": str(folder), "arity": p.arity, "hash": p.hash, "max_depth": p.max_depth}
@@ -96,22 +98,25 @@ def append(folder: Path, leaves: str, as_json: bool) -> None:
 @tree.command()
 @click.argument("source", type=click.Path(allow_dash=True))
 @_shape_options
+@click.option("--out", type=_FILE, help="Also write what a verifier trusts, root, size, arity and hash, as JSON.")
 @json_option
-def root(source: str, arity: int | None, hash_name: str | None, as_json: bool) -> None:
+def root(source: str, arity: int | None, hash_name: str | None, out: Path | None, as_json: bool) -> None:
     """Print the root of SOURCE: a tree's folder, or a file of leaves (-: standard input) with --arity and --hash."""
     if Path(source).is_dir():
-        hash_ = None if hash_name is None else node_hash(hash_name)
+        hash_ = None if hash_name is None else _node_hash(hash_name)
         with TreeStore.open(Path(source), arity, hash_, policies=_READ) as store:
             _say_repairs(store)
             head = store.snapshot().head
     else:
-        grown = LeanIMT(_required(arity), node_hash(hash_name or _HASH))
+        grown = LeanIMT(_required(arity), _node_hash(hash_name or _HASH))
         with _leaves(source) as blocks, steps(1) as progress:
             progress.start(f"root of {source}")
             for block in blocks:
                 grown.insert_many(block)
             progress.done()
         head = grown.head
+    if out is not None:
+        write_atomic(out, json.dumps(_head(head), indent=1).encode() + b"\n")
     result(_head(head), _hex(head.root), as_json)
 
 
@@ -146,7 +151,7 @@ def prove(folder: Path, indices: tuple[int, ...], since: int | None, out: Path, 
 
 @tree.command()
 @click.argument("proof", type=_FILE)
-@click.option("--head", "head_file", type=_FILE, help="What is trusted, as `bonsai tree root --json` prints it.")
+@click.option("--head", "head_file", type=_FILE, help="What is trusted, as `bonsai tree root --out` writes it.")
 @click.option("--root", "root_hex", metavar="HEX", help="Instead: the root that is trusted,")
 @click.option("--size", type=click.IntRange(min=0), help="of so many leaves, which belong to it.")
 @_shape_options
@@ -174,7 +179,7 @@ def verify(
     else:
         if size is None:
             raise InputError("size", "a root says nothing without its size; give --size with --root")
-        head = Head(node_hash(hash_name or _HASH), _required(arity), size, _unhex("root", root_hex or "") or None)
+        head = Head(_node_hash(hash_name or _HASH), _required(arity), size, _unhex("root", root_hex or "") or None)
     decoded = _decode(_read(proof, _MOST_PROOF_BYTES))
     if isinstance(decoded, ConsistencyProof):
         if old_file is None or leaf_hex is not None or index is not None:
@@ -244,6 +249,10 @@ def _say_repairs(store: TreeStore) -> None:
 
 def _repaired(repair: str) -> str:
     return f"{repair}; repaired"
+
+
+def _node_hash(name: str) -> NodeHash:
+    return node_hash(_SHORT.get(name, name))
 
 
 def _required(arity: int | None) -> int:

@@ -51,6 +51,8 @@ def test_root_of_a_file_and_of_a_folder(tree: Any, monkeypatch: pytest.MonkeyPat
     assert found.json == {"arity": 4, "hash": "blake3", "size": 1000, "root": root}
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(leaves(0, 1000).tobytes())))
     assert tree("root", "-", "--arity", 4).out == f"{root}\n"
+    assert tree("root", "t", "--out", "head").out == f"{root}\n"
+    assert json.loads(Path("head").read_text()) == found.json
     Path("none").touch()
     assert tree("root", "none", "--arity", 4).out == "no leaves, no root\n"
 
