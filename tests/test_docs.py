@@ -32,6 +32,7 @@ from bonsai_circuits.native.poseidon_instance import PoseidonParameters
 from bonsai_circuits.native.poseidon_schedule import schedule
 from bonsai_circuits.pipeline import Circuit, build
 from bonsai_circuits.relations.builtin import built_in
+from bonsai_circuits.trees.store import Policies, TreeStore
 from bonsai_verifier import decode_proof, decode_verifying_key
 from bonsai_verifier.parameters import FR_MODULUS
 from tests.interop.twins import ROWS as TWIN_ROWS
@@ -212,6 +213,20 @@ def provoked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Calla
         monkeypatch.setenv("PATH", "")
         node.find_node()
 
+    def locked_store() -> None:
+        Path("trees").mkdir()
+        with TreeStore.create(Path("trees/receipts"), 4):
+            TreeStore.open(Path("trees/receipts"))
+
+    def failing_store() -> None:
+        def full(*_: object) -> None:
+            raise OSError("no room")
+
+        with TreeStore.open(Path("trees/receipts"), policies=Policies(flush_interval=None)) as store:
+            store.insert(bytes(32))
+            monkeypatch.setattr(store._tail, "add", full)
+            store.flush()
+
     def wrong_type() -> None:
         Path("in.json").write_text('{"fee": "x"}')
         from bonsai_circuits.witness.inputs import read_inputs
@@ -227,6 +242,8 @@ def provoked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Calla
         "CircuitError": loose_hint,
         "Unsatisfied": lambda: circuit.prove(key, circuit.witness(HONEST | {"age": 17})),
         "FileDamaged": lambda: Circuit.open(Path("compiled/nothing")),
+        "StoreLocked": locked_store,
+        "StoreFailed": failing_store,
         "ToolMissing": no_node,
         "ToolFailed": lambda: failing_tool(monkeypatch),
     }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from ..errors import InputError
-from . import circuits, keys, proving, reports, verifying
+from . import circuits, keys, proving, reports, trees, verifying
 from .console import EXIT_INTERNAL, fail
 
 VERSION_PACKAGE = "bonsai-circuits"
@@ -37,6 +37,7 @@ for command in (
     verifying.verify,
     verifying.batch_verify,
     verifying.export_records,
+    trees.tree,
 ):
     bonsai.add_command(command)
 

@@ -1,7 +1,7 @@
 """What a forked child does with the open files of its parent: it lets the locks go, and leaves the databases alone.
 
-A child has copies of the parent's connections.  To close one there, as the interpreter does at its end, would move the parent's log into the
-file and remove it while the parent writes on: so a child never closes them.
+A child has copies of the parent's connections.  To close one there, as the interpreter does at its end, would move the parent's log into
+the file and remove it while the parent writes on: so a child never closes them.
 """
 
 import os

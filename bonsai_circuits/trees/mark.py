@@ -123,14 +123,16 @@ class MarkFile:
         self.mark = mark
 
     def close(self) -> None:
-        """Gives up the lock.  Again: nothing."""
+        """Gives up the lock, also of a forked child that has not let it go yet.  Again: nothing."""
+        if self._descriptor >= 0 and _flock is not None:
+            _flock(self._descriptor, fcntl.LOCK_UN)
+        self.let_go()
+
+    def let_go(self) -> None:
+        """See Holder.  The lock is the parent's: closed here alone, it stays there."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
         self._descriptor = -1
-
-    def let_go(self) -> None:
-        """See Holder.  The lock is the parent's alone: otherwise it would last as long as the child."""
-        self.close()
 
     def _read(self, slot: int) -> Mark | None:
         os.lseek(self._descriptor, slot * SLOT_BYTES, os.SEEK_SET)

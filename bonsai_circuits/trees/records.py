@@ -1,6 +1,6 @@
 """The two databases of a store: `levels.db`, complete nodes by the record, and `tail.db`, the leaves after them.
 
-    levels.db   rollback journal, pages of 64 KiB, rows only ever added: a record is written once, to the end of the file
+    levels.db   rollback journal, pages of 16 KiB, rows only ever added: a record is written once, to the end of the file
     tail.db     write-ahead log, pages of 4 KiB: a few leaves are durable with one write to the end of the log
 
 Every record stands beside the BLAKE3 of (the store's parameters, its kind, its place, the BLAKE3 of its nodes): one changed in any bit, or
@@ -32,6 +32,7 @@ from .shape import NODE_BYTES
 LEVELS, TAIL = "levels.db", "tail.db"
 PIECE_BYTES = 64 << 20  # of records in one transaction: what a reader may have to wait for
 _MOST_RECORD_NODES = 1 << 13  # 256 KiB: what is read and digested for one node that is not in memory
+_MOST_FREE_BYTES = 16 << 20  # of tail.db
 _LEVEL_SHIFT = 48  # a row's key is level 2^48 + index: 2^62 leaves have fewer records
 _LEVEL_PLACE = struct.Struct("<cQQQ")  # kind, level, index, nodes
 _TAIL_PLACE = struct.Struct("<cQQ")  # kind, first leaf, leaves
@@ -53,7 +54,7 @@ class _Kind:
 _META = "CREATE TABLE store (id INTEGER PRIMARY KEY, digest BLOB NOT NULL) STRICT"
 _NODES = "CREATE TABLE nodes (place INTEGER PRIMARY KEY, digest BLOB NOT NULL, nodes BLOB NOT NULL) STRICT"
 _LEAVES = "CREATE TABLE leaves (first INTEGER PRIMARY KEY, digest BLOB NOT NULL, leaves BLOB NOT NULL) STRICT"
-_LEVELS = _Kind(LEVELS, (_META, _NODES), 1 << 16, "truncate", 60.0)
+_LEVELS = _Kind(LEVELS, (_META, _NODES), 1 << 14, "truncate", 60.0)
 _TAIL = _Kind(TAIL, (_META, _LEAVES), 1 << 12, "wal", 0.0)
 
 
@@ -193,16 +194,16 @@ class TailRecords:
         self.path = folder / TAIL
         self._digest = digest
         self._connection = _open(self.path, _TAIL, digest)
+        self._cursor = self._connection.cursor()
         hold(self)
 
     def rows(self) -> Iterator[tuple[int, Octets]]:
         """First leaf and leaves of every row.  Raises FileDamaged: a row is changed, or of another place."""
-        cursor, row = self._connection.cursor(), None
         with refused(self.path):
-            cursor.execute("SELECT first, digest, leaves FROM leaves ORDER BY first")
+            self._cursor.execute("SELECT first, digest, leaves FROM leaves ORDER BY first")
         while True:
             with refused(self.path):
-                row = cursor.fetchone()
+                row = self._cursor.fetchone()
             if row is None:
                 return
             first, digest, data = row
@@ -215,14 +216,25 @@ class TailRecords:
                 )
             yield first, leaves
 
-    def add(self, first: int, leaves: Octets, stored: int) -> None:
-        """One row more; rows go whose leaves levels.db has, the first `stored`.  Raises OSError: a write failed, nothing changed."""
+    def add(self, first: int, leaves: Octets, alone: bool = False) -> None:
+        """One row more; `alone`: and those before it go, for levels.db has their leaves or this row does.
+
+        Raises OSError: a write failed, nothing changed.
+        """
         with transaction(self.path, self._connection) as connection:
-            if stored:
-                connection.execute("DELETE FROM leaves WHERE first + length(leaves) / ? <= ?", (NODE_BYTES, stored))
+            if alone:
+                connection.execute("DELETE FROM leaves")
             if len(leaves):
                 row = (first, tail_digest(self._digest, first, leaves), leaves.data)
                 connection.execute("INSERT OR REPLACE INTO leaves VALUES (?, ?, ?)", row)
+
+    def trim(self) -> None:
+        """Gives back the room of rows that went, if it is much.  A disk too full for that is no failure."""
+        if _value(self._connection, "PRAGMA freelist_count") * _TAIL.page_bytes < _MOST_FREE_BYTES:
+            return
+        with suppress(OSError), writing(self.path, self._connection):
+            self._connection.execute("VACUUM")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def settle(self) -> None:
         """What a killed process wrote, and its system might still lose, is on disk.  Raises OSError."""
@@ -235,6 +247,7 @@ class TailRecords:
             _quick_check(self.path, self._connection)
 
     def close(self) -> None:
+        self._cursor.close()  # of rows that nobody read to their end, which would keep the file open
         self._connection.close()
 
     def let_go(self) -> None:

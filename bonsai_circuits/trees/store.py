@@ -18,7 +18,7 @@ import shutil
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
@@ -31,13 +31,13 @@ from bonsai_verifier.field import Octets
 from bonsai_verifier.threads import is_count
 
 from ..artifacts.atomic import sync_folder, write_atomic
-from ..errors import BonsaiError, FileDamaged, InputError, StoreFailed, StoreLocked
-from .lean_imt import LeanIMT, Snapshot
+from ..errors import FileDamaged, InputError, StoreFailed, StoreLocked
+from .lean_imt import Indices, LeanIMT, Snapshot
 from .mark import MARK, MarkFile, Parameters, first_marks
 from .node_hash import BLAKE3, NodeHash, node_hash
-from .proofs import ConsistencyProof, InclusionProof
-from .records import LEVELS, TAIL, LevelReader, LevelRecords, TailRecords, create_files, record_nodes
-from .shape import NODE_BYTES, check_arity, check_max_depth, default_depth, n_complete
+from .proofs import BatchProof, ConsistencyProof, InclusionProof, InclusionProofs
+from .records import LEVELS, LevelReader, LevelRecords, TailRecords, create_files, record_nodes
+from .shape import NODE_BYTES, n_complete
 
 _TREE_BYTES = 16  # of the name that a store gets when it is made
 _BULK_LEAVES = 1 << 18  # 8 MiB: from so many on a flush is a checkpoint, which writes them once, and not twice
@@ -167,10 +167,10 @@ class TreeStore:
     ) -> "TreeStore":
         """A new store, open and empty.  The folder appears whole or not at all.
 
-        Raises InputError: it is there already, or its parent is not; another arity or depth.
+        Raises InputError: it is there already, or its parent is not; as LeanIMT.
         """
         policies = policies or Policies()
-        depth = check_max_depth(default_depth(check_arity(arity)) if max_depth is None else max_depth, arity)
+        depth = LeanIMT(arity, node_hash, max_depth).max_depth  # refuses what no tree can have
         parameters = Parameters(token_hex(_TREE_BYTES), arity, node_hash.name, depth, record_nodes(arity))
         folder = Path(folder).absolute()
         if folder.exists():
@@ -270,6 +270,7 @@ class TreeStore:
         In: (n, 32) uint8.  After a crash the first ones of them may be there and the others not, if the token had not returned.
         Raises InputError as LeanIMT.insert_many, with nothing changed; the store is closed.  StoreFailed: a write failed before.
         """
+        self._check_usable()  # in a forked child the lock may be held for ever
         with self._inserting:
             self._check_usable()
             root = self._tree.insert_many(leaves)
@@ -332,6 +333,14 @@ class TreeStore:
     def prove(self, index: int) -> InclusionProof:
         """See Snapshot.prove."""
         return self._tree.prove(index)
+
+    def prove_many(self, indices: Indices, threads: int = 0) -> InclusionProofs:
+        """See Snapshot.prove_many."""
+        return self._tree.prove_many(indices, threads)
+
+    def prove_batch(self, indices: Indices) -> BatchProof:
+        """See Snapshot.prove_batch."""
+        return self._tree.prove_batch(indices)
 
     def consistency(self, old_size: int) -> ConsistencyProof:
         """See Snapshot.consistency."""
@@ -465,20 +474,19 @@ class TreeStore:
                 if checkpoint or new >= _BULK_LEAVES or self._checkpoint_due(snapshot.size):
                     self._move(snapshot)
                 elif new:
-                    self._tail.add(self._acknowledged, snapshot.level(0, self._acknowledged, snapshot.size), 0)
+                    self._tail.add(self._acknowledged, snapshot.level(0, self._acknowledged, snapshot.size))
                 self._acknowledge(snapshot)
-            except (OSError, MemoryError, BonsaiError) as e:
+            except Exception as e:  # of the system, of a damaged file, or ours: what is on disk is what the mark says
                 self._fail(e)
                 raise self._failed() from e
 
     def _move(self, snapshot: Snapshot) -> None:
         """A checkpoint: records, then the tail behind them."""
         self._levels.add(self._full_records(snapshot))
-        stored = self._stored
-        first = max(self._acknowledged, stored)
-        self._tail.add(first, snapshot.level(0, first, snapshot.size), stored)
+        self._tail.add(self._stored, snapshot.level(0, self._stored, snapshot.size), alone=True)
+        self._tail.trim()
         if self.policies.pin_above_level:
-            self._tree.evict(self._source, self.policies.pin_above_level, snapshot.size)
+            self._tree.evict(self._source, size=snapshot.size, below_level=self.policies.pin_above_level)
         self._checkpointed = snapshot.size
 
     def _full_records(self, snapshot: Snapshot) -> Iterator[tuple[int, int, Octets]]:
@@ -624,8 +632,3 @@ class _StoredNodes:
 
 def _hex(root: bytes | None) -> str:
     return "" if root is None else root.hex()
-
-
-def store_files(folder: Path) -> Iterable[Path]:
-    """The files that a store consists of when it is closed."""
-    return (folder / name for name in (MARK, LEVELS, TAIL))

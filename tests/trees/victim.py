@@ -36,6 +36,7 @@ def leaves(start: int, stop: int) -> Octets:
     out = np.zeros((stop - start, 4), np.uint64)
     out[:, 0] = np.arange(start, stop)
     out[:, 1] = np.arange(start, stop, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    out[:, 2] = 1
     return out.view(np.uint8)
 
 
@@ -195,6 +196,7 @@ def forks(order: dict[str, Any]) -> None:
                 read = order["policies"].get("pin_above_level", 0) > 0
             sys.exit(0 if refusals == 6 and read else 1)  # through __exit__, and the interpreter's own end
         assert os.waitpid(child, 0)[1] == 0
+        store.flush()
         token.wait(60)
         store.insert_many(leaves(store.size, store.size + 10))
         store.checkpoint()
@@ -215,12 +217,18 @@ def serve() -> None:
         order = json.loads(line)
         child = os.fork()
         if child == 0:
-            os.setpgid(0, 0)
+            if order["do"] == "forks":
+                os.setpgid(0, 0)  # for whoever ends what it leaves behind
             ORDERS[order["do"]](order)
             sys.stdout.flush()
             os._exit(0)
-        print(child, flush=True)
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        answer(child)
+        answer(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+
+def answer(number: int) -> None:
+    sys.stdout.write(f"{number}\n")
+    sys.stdout.flush()
 
 
 class Server:
@@ -253,6 +261,10 @@ class Server:
     def run(self, do: str, **order: Any) -> None:
         """A child that has to succeed."""
         self.start(do, **order)
+        self.ended_well(do)
+
+    def ended_well(self, do: str) -> None:
+        """The child has done what it was told."""
         code = self.end()
         assert code == 0, f"{do}: exit code {code}\n{self.close()}"
 
