@@ -13,8 +13,9 @@ r - k + sum_w 2^(c-1) 2^(cw), less 2^(c-1), with the other sign.  What is stored
 W windows hold them: r/2 < 0.91 2^254, and the offset is below (1 + 2^(1-c)) 2^(cW - 1).
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, groupby
 from queue import LifoQueue
 from typing import NamedTuple
 
@@ -161,14 +162,14 @@ class FixedPoints:
         list(run(write, range(jobs)))
         pieces = [
             _Piece(k % w.sets, self._firsts[p] + k // w.sets * self.lengths[p] + part.start, part, k, int(count[k]))
-            for k in sorted(range(w.count), key=lambda k: k % w.sets)
+            for k in sorted(range(w.count), key=lambda k: k % w.sets)  # set by set, so that few are in two shares
             for part, count in zip(parts, counts, strict=True)
         ]
+        cuts = _cuts(pieces, jobs, 1 << w.bits)
+        done = [0, *accumulate(piece.additions for piece in pieces)]
         shares: list[list[_Piece]] = [[] for _ in range(jobs)]
-        total, done = max(1, sum(piece.additions for piece in pieces)), 0
-        for piece in pieces:  # set by set, so that few are in two shares
-            shares[min(done * jobs // total, jobs - 1)].append(piece)
-            done += piece.additions
+        for piece, before in zip(pieces, done, strict=False):
+            shares[bisect_right(cuts, before)].append(piece)
 
         def job(share: list[_Piece]) -> Array:
             return self._job(digits, share)
@@ -202,6 +203,21 @@ class _Piece(NamedTuple):
     part: slice
     window: int
     additions: int
+
+
+def _cuts(pieces: Sequence[_Piece], jobs: int, near: int) -> list[int]:
+    """After how many additions the shares of a sum end, but for the last: equal ones, or at the end of a set if that is as near.
+
+    near: the additions that a set costs in each share that has some of it.
+    """
+    total = sum(piece.additions for piece in pieces)
+    ends = [0, *accumulate(sum(x.additions for x in of_set) for _, of_set in groupby(pieces, lambda piece: piece.set))]
+    cuts = []
+    for j in range(1, jobs):
+        cut = total * j // jobs
+        end = min(ends, key=lambda end: abs(end - cut))
+        cuts.append(end if abs(end - cut) <= near else cut)
+    return cuts
 
 
 def _offsets(w: Windows) -> tuple[Array, Array]:
