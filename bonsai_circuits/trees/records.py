@@ -5,7 +5,7 @@
 
 Every record stands beside the BLAKE3 of (the store's parameters, its kind, its place, the BLAKE3 of its nodes): one changed in any bit, or
 of another place or another store, is refused.  What keeps records together, the database's own pages, is looked through whenever a file is
-opened (`quick_check`, the schema word for word, no free page in levels.db, no byte behind its last page), since an undamaged record is
+opened (`quick_check`, the schema word for word, no byte behind the last page of levels.db), since an undamaged record is
 worth little where the next one may be written over it.
 
 Readers of levels.db have a connection of their own and see records that were committed; these never move and never change.
@@ -91,9 +91,9 @@ class LevelRecords:
 
     def _counted(self, n_levels: int) -> list[int]:
         with refused(self.path):
-            pages, page, free = (_value(self._connection, f"PRAGMA {name}") for name in _SIZES)
-            if free or pages * page != self.path.stat().st_size:
-                raise FileDamaged(str(self.path), f"{pages} pages of {page} bytes, {free} free, are not the file")
+            length = _value(self._connection, "PRAGMA page_count") * _LEVELS.page_bytes
+            if length != self.path.stat().st_size:
+                raise FileDamaged(str(self.path), f"is not as long as its pages, {length} bytes; take a copy")
             rows = self._connection.execute(
                 "SELECT place >> ?1, count(*), max(place) FROM nodes GROUP BY 1", (_LEVEL_SHIFT,)
             ).fetchall()
@@ -301,9 +301,6 @@ def refused(path: Path) -> Iterator[None]:
         raise _damaged(path, e) from e
     except (UnicodeDecodeError, OverflowError, TypeError, FileNotFoundError) as e:  # a changed type, text or file
         raise _damaged(path, e) from e
-
-
-_SIZES = ("page_count", "page_size", "freelist_count")
 
 
 def _open(path: Path, kind: _Kind, digest: bytes) -> sqlite3.Connection:

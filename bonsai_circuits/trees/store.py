@@ -141,15 +141,15 @@ class TreeStore:
                 reader = LevelReader(folder, digest, self.parameters.record_nodes)
                 self._source = _StoredNodes(reader, self.parameters, hash_, self._levels.counts)
                 self._tree = self._recovered(hash_)
+                self._acknowledged = mark.mark.size
+                self._checkpointed = self._stored
+                self._settle()
             except BaseException:
                 self._tail.close()
                 raise
         except BaseException:
             self._levels.close()
             raise
-        self._acknowledged = mark.mark.size
-        self._checkpointed = self._stored
-        self._settle()
         if policies.flush_interval is not None or self._checkpoints_itself:
             self._worker = threading.Thread(target=self._work, name=f"bonsai store {folder.name}", daemon=True)
             self._worker.start()
