@@ -17,7 +17,7 @@ from bonsai_verifier.parameters import DOMAIN_ODD_PARTS, FR_GENERATOR, FR_MODULU
 from ..errors import CircuitError
 from ..kernels.ntt import Transforms, powers
 
-MAX_ROWS = 1 << 28  # 2^28 rows are a proving key of 130 gigabytes
+MAX_ROWS = 1 << 26  # two rows for each of priv + 4 N + 8 points stay below buckets.MAX_POOL_ROWS up to priv = 2^28 - 8
 LANES = 8  # of a vector body, which takes multiples of them alone
 COSET_SHIFT = FR_GENERATOR  # 7^N = 1 only if r - 1 divides N: never in H
 

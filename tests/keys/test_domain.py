@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bonsai_circuits.errors import CircuitError
 from bonsai_circuits.kernels.ntt import ODD_RADICES
-from bonsai_circuits.keys.domain import COSET_SHIFT, Domain, smallest_domain
+from bonsai_circuits.keys.domain import COSET_SHIFT, MAX_ROWS, Domain, smallest_domain
 from bonsai_verifier.field import fr_from_ints, fr_to_ints
 from bonsai_verifier.parameters import DOMAIN_ODD_PARTS, FR_GENERATOR, FR_MODULUS
 
@@ -89,7 +89,7 @@ def test_lagrange_reproduces_every_polynomial(n: int, x: int) -> None:
     assert domain.vanishing(x) == (pow(x, n, R) - 1) % R
 
 
-@given(st.integers(1, 2**28))
+@given(st.integers(1, MAX_ROWS))
 def test_smallest_domain_is_the_least_with_room(n_rows: int) -> None:
     sizes = [m << k for m in DOMAIN_ODD_PARTS for k in range(29)]
     assert smallest_domain(n_rows).size == min(n for n in sizes if n >= n_rows)
@@ -111,7 +111,7 @@ def test_sizes_without_a_subgroup_are_refused(size: int) -> None:
         Domain(size)
 
 
-@pytest.mark.parametrize("n_rows", [0, -1, 2**28 + 1])
+@pytest.mark.parametrize("n_rows", [0, -1, MAX_ROWS + 1])
 def test_impossible_row_counts_are_refused(n_rows: int) -> None:
     with pytest.raises(CircuitError):
         smallest_domain(n_rows)

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from .buckets import MAX_POOL_ROWS
 from .cache import inner, kernel
 from .fp import FP_BYTES, FP_WORDS
 from .fp_lanes import FP_BLOCK, FP_LANES, fp8_inv, fp8_one
@@ -90,7 +91,9 @@ _P = FP_LANES.modulus
 
 
 def new_pool(n_rows: int) -> Any:
-    """Room for n_rows points.  128 bytes each."""
+    """Room for n_rows points.  128 bytes each.  Raises ValueError: more rows than have names."""
+    if n_rows + SPARE_ROWS > MAX_POOL_ROWS:
+        raise ValueError(f"a pool of {n_rows} points, of which {MAX_POOL_ROWS - SPARE_ROWS} have names")
     pool = aligned((n_rows + SPARE_ROWS) * ROW_WORDS).reshape(-1, ROW_WORDS)
     pool[n_rows:] = 0
     pool[n_rows + 1, 0] = 1
