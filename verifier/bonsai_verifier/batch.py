@@ -126,9 +126,10 @@ def verify_batches(
     """The verdicts of several batches, each with a key of its own, for the price of one product of pairings.
 
     In: for each batch what `verify_batch` takes: (vk, proofs, public_inputs) or (vk, proofs, public_inputs, contexts).
-    threads, search_limit, seed_for_tests, Raises: as verify_batch; the limit is on all searches together, and an InputError says which
-    batch it is about.
-    Cost: three sums a batch; 2 K + 1 pairings for K keys, fewer where keys share tau; K more products if not all batches are good.
+    threads, search_limit, seed_for_tests, Raises: as verify_batch; the limit is on all searches together, not on the products that tell
+    K failing batches apart, and an InputError says which batch it is about.
+    Cost: three sums a batch; 2 K + 1 pairings for K keys, fewer where keys share tau; K - 1 more products if not all of K batches are good,
+    each as dear as 100 proofs: join batches of one key.
     """
     check_options(threads, search_limit, seed_for_tests)
     if not isinstance(batches, Iterable):
@@ -302,8 +303,7 @@ def _read(
     contexts: Contexts = NO_CONTEXT,
     run: Workers = ALONE,
 ) -> _Read:
-    if not isinstance(vk, VerifyingKey):
-        raise InputError("vk", f"expected a VerifyingKey, as decode_verifying_key gives it, got {type(vk).__name__}")
+    check_key(vk)
     n = how_many("proofs", proofs)
     if how_many("public_inputs", public_inputs) != n:
         raise InputError("public_inputs", f"{len(public_inputs)} for {n} proofs")
@@ -354,6 +354,12 @@ def _read(
         index,
         claims if len(index) == n else claims[index],
     )
+
+
+def check_key(vk: object) -> None:
+    """Raises InputError: not a key."""
+    if not isinstance(vk, VerifyingKey):
+        raise InputError("vk", f"expected a VerifyingKey, as decode_verifying_key gives it, got {type(vk).__name__}")
 
 
 def how_many(name: str, rows: object) -> int:

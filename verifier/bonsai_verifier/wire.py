@@ -290,7 +290,7 @@ def _fee_rows(fee: Fees, n: int) -> Octets:
 
 def check_fee(fee: object) -> None:
     """One for all, or a list or array of them.  Raises InputError: another type."""
-    many = isinstance(fee, Sequence | np.ndarray) and not isinstance(fee, str | bytes) and np.ndim(fee) == 1
+    many = isinstance(fee, Sequence | np.ndarray) and not isinstance(fee, str | bytes) and getattr(fee, "ndim", 1) == 1
     if not many and not isinstance(fee, int | np.integer):
         raise InputError("fee", f"expected an integer for all, or a list or array of them, got {type(fee).__name__}")
 
