@@ -175,6 +175,15 @@ def test_a_limit_that_pays_a_way_down_decides_something_whatever_is_sent(
         assert len(found.bad) + sum(len(rows) for _, rows in found.undecided) == n
 
 
+@pytest.mark.parametrize("n", [2, 40, batch.PLANES_FROM - 1])
+def test_the_cost_of_a_part_is_that_of_all_it_may_take(n: int) -> None:
+    """Tested point by point and failing: with one point outside, the value of all the others is taken too."""
+    part = Part(0, np.arange(n), np.zeros(72, np.uint64), search.Membership.OPEN)
+    assert not part.holds
+    direct = search._DIRECT_COST * n + search._PAIRING_COST + search._SUMS_SHARE * (n - 1)
+    assert direct <= part.cost <= direct + 1
+
+
 def test_nobody_knows_where_a_limited_search_looks() -> None:
     """A flood in the first half leaves the one bad proof in the other half as findable as its size says, and the order differs by run."""
     n = 1024
@@ -259,6 +268,17 @@ def test_false_proofs_and_low_order_components_together(counted: Counted) -> Non
     assert {b.index: b.reason.removesuffix("; points travel compressed") for b in verdict.bad} == (
         outside | false | {11: "proof.T: the compression flag is unset"}
     )
+
+
+@pytest.mark.usefixtures("planes_from_8")
+def test_no_sums_are_taken_of_nothing(counted: Counted) -> None:
+    """Where every proof of a part has a point outside, nothing is left whose value could be asked for."""
+    proofs, inputs = tiled(16)
+    proofs[:, 96] ^= 1
+    for proof in proofs:
+        add_torsion(proof, 0)
+    assert len(bv.verify_batch(key(), proofs, inputs).bad) == 16
+    assert 0 not in counted.sizes
 
 
 @pytest.mark.usefixtures("planes_from_8")

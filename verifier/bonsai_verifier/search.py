@@ -80,9 +80,10 @@ class Part:
     def cost(self) -> float:
         """At most that of `open`."""
         n = len(self.rows)
-        cost = 0.0 if self.holds or n == 1 else _PAIRING_COST + n / 2 * _SUMS_SHARE
+        one_by_one = self.membership is not Membership.SHOWN and n < PLANES_FROM
+        cost = 0.0 if self.holds or n == 1 else _PAIRING_COST + (n if one_by_one else n / 2) * _SUMS_SHARE
         if self.membership is not Membership.SHOWN:
-            cost += _DIRECT_COST * n if n < PLANES_FROM else _PLANES_COST + n * _PLANES_SHARE
+            cost += _DIRECT_COST * n if one_by_one else _PLANES_COST + n * _PLANES_SHARE
         return cost
 
     @property
@@ -183,7 +184,7 @@ def _open(groups: Sequence[Group], part: Part, run: Run) -> _Opened:
     if part.membership is not Membership.SHOWN and len(rows) < PLANES_FROM:
         bad, fine = _outside(group, rows)
         value = part.value
-        if bad and not part.holds:
+        if bad and fine.any() and not part.holds:
             value = _quotient(value, _value(group, rows[~fine], run))
         rest = Part(part.group, rows[fine], value, Membership.SHOWN)
         return bad, _failing([rest] if fine.any() else [])
