@@ -7,7 +7,6 @@ program, 130 interrupted.
 
 import argparse
 import bisect
-import contextlib
 import json
 import sys
 import time
@@ -196,9 +195,11 @@ def _put_json(value: dict[str, object]) -> None:
 
 
 def _complain(message: str) -> None:
-    with contextlib.suppress(OSError, ValueError):  # then the exit code says it alone
+    try:
         if sys.stderr is not None:
             sys.stderr.write(f"error: {message}\n")
+    except (OSError, ValueError):  # then the exit code says it alone
+        sys.stderr = None
 
 
 if __name__ == "__main__":
