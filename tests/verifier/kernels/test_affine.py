@@ -134,7 +134,7 @@ def test_no_pair_is_none(adder: ModuleType) -> None:
 
 def test_a_pool_has_no_more_rows_than_names(adder: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """Checked before anything is taken: the pool itself would be of 100 gigabytes."""
-    assert 2 * (MAX_POOL_ROWS - 1) + 1 == np.iinfo(np.int32).max
+    assert np.iinfo(np.int32).max == 2 * (MAX_POOL_ROWS - 1) + 1
     monkeypatch.setattr(adder, "MAX_POOL_ROWS", 40)
     assert len(adder.new_pool(40 - adder.SPARE_ROWS)) == 40
     with pytest.raises(ValueError, match="have names"):
