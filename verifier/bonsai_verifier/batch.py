@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from . import equation
 from .curve import PLANES_FROM
 from .errors import BonsaiError, InputError, WireError
-from .field import Octets, Words
-from .pairing import gt_inverse, gt_is_one, gt_mul
+from .field import Octets, Words, fr_below
+from .pairing import gt_div, gt_is_one
 from .parameters import CONTEXT_BYTES, PROOF_BYTES, SCALAR_BYTES, WEIGHT_BITS
 from .search import Group, Membership, Part, batch_cost, search
 from .threads import ALONE, Run, Workers, count, workers
@@ -33,7 +33,6 @@ from .wire import (
     exactly,
     proof_fault,
     subgroup_faults,
-    which_canonical,
 )
 
 Errors: TypeAlias = dict[int, BonsaiError]
@@ -202,7 +201,7 @@ def _failing_parts(groups: list[Group], subgroup_seen: list[bool], run: Run) -> 
         values.append(whole if gt_is_one(whole) else equation.value([(g.vk, s)]))
     last = whole
     for value in values:
-        last = gt_mul(last, gt_inverse(value))
+        last = gt_div(last, value)
     return [
         Part(i, np.arange(len(g.claims)), value, Membership.SHOWN if s.in_subgroup else Membership.REFUTED)
         for i, (g, value, s) in enumerate(zip(groups, [*values, last], sums, strict=True))
@@ -321,7 +320,7 @@ def _read(
         inputs, data = np.array(input_rows[at], order="C"), np.array(proof_rows[at], order="C")
         context_of = common if common is not None else np.array(context_rows[at], order="C")
         decoded = decode_proofs(data, subgroup=False)
-        canonical = which_canonical(inputs)
+        canonical = fr_below(inputs)
         faults[at] = decoded.fault
         wrong_input[at] = -1
         if not canonical.all():

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from . import equation
 from .curve import PLANES_FROM
 from .field import Words
-from .pairing import gt_inverse, gt_is_one, gt_mul
+from .pairing import gt_div, gt_is_one
 from .threads import Run
 from .wire import VerifyingKey, proof_fault, subgroup_faults
 
@@ -185,7 +185,7 @@ def _open(groups: Sequence[Group], part: Part, run: Run) -> _Opened:
         bad, fine = _outside(group, rows)
         value = part.value
         if bad and fine.any() and not part.holds:
-            value = _quotient(value, _value(group, rows[~fine], run))
+            value = gt_div(value, _value(group, rows[~fine], run))
         rest = Part(part.group, rows[fine], value, Membership.SHOWN)
         return bad, _failing([rest] if fine.any() else [])
     if part.membership is Membership.OPEN:
@@ -207,7 +207,7 @@ def _halves(group: Group, part: Part, run: Run) -> tuple[Part, Part]:
         sums = equation.sums(group.vk, claims, weights, in_g1=not refuted, test=refuted, run=run)
         shown = sums.in_subgroup
         left_value = equation.value([(group.vk, sums)])
-        right_value = _quotient(part.value, left_value)
+        right_value = gt_div(part.value, left_value)
     if not refuted:
         of_left = of_right = Membership.SHOWN
     elif shown:
@@ -215,10 +215,6 @@ def _halves(group: Group, part: Part, run: Run) -> tuple[Part, Part]:
     else:
         of_left, of_right = Membership.REFUTED, Membership.OPEN
     return Part(part.group, left, left_value, of_left), Part(part.group, right, right_value, of_right)
-
-
-def _quotient(whole: Words, part: Words) -> Words:
-    return gt_mul(whole, gt_inverse(part))
 
 
 def _failing(parts: Iterable[Part]) -> list[Part]:

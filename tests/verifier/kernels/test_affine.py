@@ -116,7 +116,7 @@ def test_batches_meet_without_a_seam(adder: ModuleType, shift: int) -> None:
     pairs = [(k % 7, 7, k % 2) for k in range(n)]
     for k in (0, 7, 8, adder.BATCH - 1, adder.BATCH, adder.BATCH + 1, n - 1):
         pairs[k] = (3, 3, k % 2)
-    check(pairs, *run_pairs(adder, pairs, k % 3))
+    check(pairs, *run_pairs(adder, pairs, shift % 3))
 
 
 def test_scratch_of_an_earlier_call_does_not_matter(adder: ModuleType) -> None:

@@ -510,7 +510,7 @@ def double_rows(pool, first, n, scratch):
     base = row(scratch, 0)
     steps, total = base + _STEP_BYTES, base + _PRODUCT
     whole, rest = n - n % LANES, n % LANES
-    last = np.empty((2 * LANES, ROW_WORDS), np.uint64)
+    last = np.empty((LANES, ROW_WORDS), np.uint64)
     at = row(last, 0)
     for start in range(0, whole, BATCH):
         count = min(BATCH, whole - start) // LANES
