@@ -1,6 +1,6 @@
 """What every command says and how it ends: results on stdout, everything else on stderr, errors as exit codes.
 
-0 valid   1 a proof, witness or lint failed   2 usage or malformed input, or no output   3 internal   4 an outside tool is missing   130 interrupted
+0 valid   1 a proof, witness or lint failed   2 usage, bad input, no output   3 internal   4 an outside tool is missing   130 interrupted
 """
 
 import json

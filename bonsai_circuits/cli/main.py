@@ -20,7 +20,7 @@ def bonsai() -> None:
 
     CIRCUIT is a built-in name (send, recv or op) with --hash and --tree, or the folder of a compiled circuit (./mine).
 
-    Exit codes: 0 valid, 1 a proof, witness or lint failed, 2 usage or malformed input, or no output, 3 internal error, 4 an outside tool is missing.
+    Exit codes: 0 valid, 1 a proof, witness or lint failed, 2 usage, bad input or no output, 3 internal error, 4 an outside tool is missing.
     """
 
 
