@@ -24,7 +24,9 @@ from ..r1cs.diagnose import HIDDEN
 EXIT_FAILED, EXIT_MALFORMED, EXIT_INTERNAL, EXIT_TOOL_MISSING, EXIT_INTERRUPTED = 1, 2, 3, 4, 130
 
 VALUES_HIDDEN = "values are hidden because they may be secret"
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)  # and what turns text around
 
 
 class NoOutputError(Exception):

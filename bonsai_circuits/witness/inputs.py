@@ -64,7 +64,8 @@ def select_inputs(
     """
     required, optional = dict.fromkeys(required), dict.fromkeys(optional)
     if missing := [name for name in required if name not in values]:
-        raise InputError(collapsed(missing)[0], f"this input is missing; {_shape(required, optional)}")
+        what = "this is one number, not a list" if missing[0] in map(base_name, values) else "this input is missing"
+        raise InputError(collapsed(missing)[0], f"{what}; {_shape(required, optional)}")
     if unknown := [name for name in values if name not in required and name not in optional]:
         raise InputError(collapsed(unknown)[0], f"there is no such input; {_shape(required, optional)}")
     for name, value in values.items():

@@ -116,6 +116,12 @@ def test_a_file_of_another_size_is_malformed(bonsai: Any, proof: Path, size: int
     assert bonsai("verify", proof, "--allow-development").code == 2
 
 
+def test_a_context_is_64_digits_and_nothing_else(bonsai: Any, proof: Path) -> None:
+    for context in ("11 " * 32, "1" * 63, "xy" * 32):
+        done = bonsai("verify", proof, "--allow-development", "--context", context)
+        assert (done.code, "64 hexadecimal digits" in done.err) == (2, True)
+
+
 def test_another_context_is_a_verdict(bonsai: Any, tmp_path: Path) -> None:
     path, context = tmp_path / "bound.bin", "07" * 32
     assert bonsai("prove", "--input", FIRST, "--out", path, "--context", context).code == 0
