@@ -80,11 +80,14 @@ class Part:
     def cost(self) -> float:
         """At most that of `open`."""
         n = len(self.rows)
-        one_by_one = self.membership is not Membership.SHOWN and n < PLANES_FROM
-        cost = 0.0 if self.holds or n == 1 else _PAIRING_COST + (n if one_by_one else n / 2) * _SUMS_SHARE
-        if self.membership is not Membership.SHOWN:
-            cost += _DIRECT_COST * n if one_by_one else _PLANES_COST + n * _PLANES_SHARE
-        return cost
+        fails = not self.holds and n > 1
+        halves = _PAIRING_COST + n / 2 * _SUMS_SHARE if fails else 0.0
+        if self.membership is Membership.SHOWN:
+            return halves
+        if n < PLANES_FROM:  # point by point; then the value of what is left, which may be all but one
+            return _DIRECT_COST * n + (_PAIRING_COST + n * _SUMS_SHARE if fails else 0.0)
+        planes = _PLANES_COST + n * _PLANES_SHARE
+        return planes if self.membership is Membership.OPEN else planes + halves
 
     @property
     def cost_of_way_down(self) -> float:
