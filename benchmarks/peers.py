@@ -135,10 +135,6 @@ class Peers(Asked):
         answer = self.ask(f"sums {library}").split()
         return [float(x) for x in answer[:3]], [bytes.fromhex(x) for x in answer[3:]]
 
-    def decode(self, library: str) -> float:
-        """Seconds to decode the 2n points, each checked to be on the curve and in the subgroup."""
-        return float(self.ask(f"decode {library}"))
-
     def pairing(self, library: str) -> float:
         """Seconds of two Miller loops and one final exponentiation."""
         return float(self.ask(f"pairing {library}"))

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from bonsai_verifier.parameters import CONTEXT_BYTES
 from bonsai_verifier.wire import KEY_BYTES, VerifyingKey, decode_verifying_key, encode_verifying_key
 
-from .artifacts.atomic import write_atomic
+from .artifacts.atomic import locked, write_atomic
 from .artifacts.json_object import parse_json
 from .artifacts.manifest import update_manifest, verify_manifest, write_manifest
 from .dsl.elimination import to_r1cs, traced_system
@@ -140,9 +140,12 @@ class _Operations:
         Raises CircuitMismatch: a witness of another circuit.
         """
         self._require_digest("witness", witness.tape.circuit_digest)
-        if witness.from_inputs:
-            return failed_rows(self.traced, witness.registers[: self.traced.n_wires], limit)
-        return failed_rows(self.r1cs, witness.r1cs(), limit)
+        try:
+            if witness.from_inputs:
+                return failed_rows(self.traced, witness.registers[: self.traced.n_wires], limit)
+            return failed_rows(self.r1cs, witness.r1cs(), limit)
+        except BaseException as error:
+            raise error.with_traceback(None) from None  # the frames below hold the witness
 
     def setup_for_development(self, memory: int | None = None) -> ProvingKey:
         """Keys from trapdoors that this process draws and forgets: for trying out, never for real use.
@@ -346,9 +349,10 @@ class Circuit(_Operations):
     def make_development_keys(self, memory: int | None = None) -> ProvingKey:
         """As setup_for_development, and both keys are written into the folder."""
         key = self.setup_for_development(memory)
-        write_proving_key(self.folder / PROVING_KEY, key)
-        write_atomic(self.folder / VERIFYING_KEY, encode_verifying_key(key.verifying_key))
-        update_manifest(self.folder, _KEY_FILES)
+        with locked(self.folder):  # so that two who make keys at once do not leave one of each
+            write_proving_key(self.folder / PROVING_KEY, key)
+            write_atomic(self.folder / VERIFYING_KEY, encode_verifying_key(key.verifying_key))
+            update_manifest(self.folder, _KEY_FILES)
         return key
 
     def has_keys(self) -> bool:
@@ -373,8 +377,10 @@ class Circuit(_Operations):
             raise FileDamaged(
                 str(self.folder / PROVING_KEY), "there is no such file; run `bonsai setup` for this circuit"
             )
-        key = read_proving_key(self.folder / PROVING_KEY, self.about.digest, memory=memory)
-        if encode_verifying_key(key.verifying_key) != _read_key_file(self.folder / VERIFYING_KEY):
+        with locked(self.folder, shared=True):
+            key = read_proving_key(self.folder / PROVING_KEY, self.about.digest, memory=memory)
+            verifying_key = _read_key_file(self.folder / VERIFYING_KEY)
+        if encode_verifying_key(key.verifying_key) != verifying_key:
             raise KeyRefused(
                 str(self.folder), "proving.key and verifying.key are of two setups; run `bonsai setup --force`"
             )

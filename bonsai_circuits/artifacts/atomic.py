@@ -5,7 +5,8 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, TypeAlias
@@ -24,13 +25,14 @@ _STALE_S = 60.0  # a writer locks its file at once: one of this age without a lo
 _swept: set[Path] = set()
 _flock: Callable[[int, int], None] | None = None
 with contextlib.suppress(ImportError):  # Windows has none: what a crash left there stays
-    from fcntl import LOCK_EX, LOCK_NB
+    from fcntl import LOCK_EX, LOCK_NB, LOCK_SH
     from fcntl import flock as _flock
 
 
 def write_atomic(path: Path, data: Buffer | Iterable[Buffer], mode: int = _PUBLIC) -> None:
     """After the call `path` holds exactly `data`; after an interruption or a crash, what it held before.
 
+    Where `path` is a link, it stays one, and the file is the one it leads to.
     Raises InputError: no such folder; `path` is there and no regular file (a device, a pipe, a folder), which would be replaced.
     In: one buffer, or buffers in order; arrays must be C-contiguous. They go to a new file in the same folder, which is
     flushed to the disk and then takes the name. An iterable that raises leaves nothing behind. What a killed process left in the folder
@@ -40,6 +42,11 @@ def write_atomic(path: Path, data: Buffer | Iterable[Buffer], mode: int = _PUBLI
         raise InputError(str(path.parent), "is no folder; make it first")
     if path.exists() and not path.is_file():
         raise InputError(str(path), "is not a regular file; name another one to write")
+    if path.is_symlink():
+        target = Path(os.path.realpath(path))
+        if target.is_symlink():
+            raise InputError(str(path), "is a link that leads to itself")
+        return write_atomic(target, data, mode)
     buffers = (data,) if isinstance(data, bytes | bytearray | memoryview | np.ndarray) else data
     _remove_stale(path.parent)
     partial = path.with_name(f".{path.name}.{token_hex(_TOKEN_BYTES)}.partial")
@@ -55,6 +62,21 @@ def write_atomic(path: Path, data: Buffer | Iterable[Buffer], mode: int = _PUBLI
         partial.unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
+
+
+@contextmanager
+def locked(folder: Path, shared: bool = False) -> Iterator[None]:
+    """Inside, nobody else is `locked` on this folder; with shared, nobody but others with shared.  Where there are no locks, no promise."""
+    if _flock is None:
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # a file system without locks
+            _flock(descriptor, LOCK_SH if shared else LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _remove_stale(folder: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 # A string, closed or not, or a bracket.  Possessive, so that a scan never goes back: its time is linear.
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[\[{]|[\]}]', re.DOTALL)
 _MAX_NESTING = 64
+_MAX_DIGITS = 4000  # below the interpreter's own limit, whose error speaks of the interpreter
 
 
 def canonical_json(value: dict[str, Any]) -> bytes:
@@ -27,10 +28,16 @@ def parse_json(data: bytes) -> dict[str, Any]:
         depth += (first in "[{") - (first in "]}")
         if depth > _MAX_NESTING:
             raise ValueError(f"nested more than {_MAX_NESTING} deep")
-    value = json.loads(text, object_pairs_hook=_without_duplicates)
+    value = json.loads(text, object_pairs_hook=_without_duplicates, parse_int=_integer)
     if not isinstance(value, dict):
         raise ValueError("another value")
     return value
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > _MAX_DIGITS:
+        raise ValueError(f"a number of {len(digits)} digits")
+    return int(digits)
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -100,7 +100,7 @@ class Sections:
             raise self._damaged(name, f"is not a JSON object: {e}") from e
 
     def check(self, *names: str) -> None:
-        """The contents of these sections have their digests: for those that were opened without.  5 GB/s.  Raises FileDamaged."""
+        """The contents of these sections have their digests: for those that were opened without.  Raises FileDamaged."""
         for section in map(self._find, names):
             if blake3(self._octets(section)) != section.digest:
                 raise self._damaged(section.name, "its digest is wrong")

@@ -6,7 +6,7 @@ import click
 
 from ..artifacts.atomic import write_atomic
 from ..errors import InputError
-from ..interop.circom import compile_circom
+from ..interop.circom import CompiledCircom, compile_circom
 from ..interop.circom_templates import has_program, render, simplification
 from ..interop.r1cs_file import write_r1cs
 from ..interop.sym_file import write_sym
@@ -79,10 +79,11 @@ def _compile_twin(circuit: BuiltIn, folder: Path, fresh: bool) -> None:
     out = folder / "circom"
     program = {out / name: text for name, text in render(circuit.name).items()}
     current = all(path.is_file() and path.read_text() == text for path, text in program.items())
-    if current and not fresh and (out / f"{circuit.name}.r1cs").is_file():
+    made = CompiledCircom.of(circuit.name, out)
+    if current and not fresh and all(file.is_file() for file in made.files()):
         return
     out.mkdir(exist_ok=True)
-    (out / f"{circuit.name}.r1cs").unlink(missing_ok=True)  # it is current again when the compiler has written it anew
+    made.r1cs.unlink(missing_ok=True)  # it is current again when the compiler has written it anew, after all the others
     for path, text in program.items():
         write_atomic(path, text.encode())
     compile_circom(out / f"{circuit.name}.circom", out, simplification(circuit.name))

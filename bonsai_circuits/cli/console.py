@@ -1,14 +1,15 @@
 """What every command says and how it ends: results on stdout, everything else on stderr, errors as exit codes.
 
-0 valid   1 a proof, witness or lint failed   2 usage or malformed input   3 internal   4 an outside tool is missing   130 interrupted
+0 valid   1 a proof, witness or lint failed   2 usage, bad input, no output   3 internal   4 an outside tool is missing   130 interrupted
 """
 
 import json
 import re
+import sys
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import click
@@ -23,8 +24,22 @@ from ..r1cs.diagnose import HIDDEN
 EXIT_FAILED, EXIT_MALFORMED, EXIT_INTERNAL, EXIT_TOOL_MISSING, EXIT_INTERRUPTED = 1, 2, 3, 4, 130
 
 VALUES_HIDDEN = "values are hidden because they may be secret"
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_stderr = Console(stderr=True, highlight=False)
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)  # and what turns text around
+
+
+class NoOutputError(Exception):
+    """What was found cannot be said: no verdict, whatever it was."""
+
+
+class _Stderr(Console):
+    def on_broken_pipe(self) -> None:
+        """Not rich's own, which ends the process with exit code 1."""
+        raise BrokenPipeError
+
+
+_stderr = _Stderr(stderr=True, highlight=False)
 
 
 def exit_code(error: BaseException) -> int:
@@ -43,8 +58,11 @@ def exit_code(error: BaseException) -> int:
 
 
 def say(text: str, style: str | None = None) -> None:
-    """A line for a person, on stderr; control characters of whatever is quoted in it do not reach the terminal."""
-    _stderr.print(_CONTROL.sub("?", text), style=style, markup=False, soft_wrap=True)
+    """A line for a person, on stderr, if it can be written; control characters of whatever is quoted in it do not reach the terminal."""
+    try:
+        _stderr.print(_CONTROL.sub("?", text), style=style, markup=False, soft_wrap=True)
+    except (OSError, ValueError):
+        sys.stderr = None  # the interpreter flushes it at exit, and would fail again
 
 
 def warn(text: str) -> None:
@@ -56,8 +74,8 @@ def fail(error: BaseException, as_json: bool) -> int:
     code = exit_code(error)
     if isinstance(error, BonsaiError):
         text = str(error)
-    elif isinstance(error, OSError) and error.filename is not None:
-        text = f"{error.filename}: {error.strerror}"
+    elif isinstance(error, OSError):
+        text = str(error) if error.filename is None else f"{error.filename}: {error.strerror}"
     elif isinstance(error, KeyboardInterrupt):
         text = "interrupted; nothing is half written"
     else:
@@ -65,7 +83,8 @@ def fail(error: BaseException, as_json: bool) -> int:
         say("".join(traceback.format_exception(error)), "dim")
     if as_json:
         field = error.field if isinstance(error, BonsaiError) else ""
-        print_json({"ok": False, "error": {"type": type(error).__name__, "field": field, "message": text}})
+        with suppress(NoOutputError):  # stderr and the exit code say it
+            print_json({"ok": False, "error": {"type": type(error).__name__, "field": field, "message": text}})
     say(f"error: {text}", "red")
     if isinstance(error, Unsatisfied) and HIDDEN in text:
         say(f"{VALUES_HIDDEN}; `bonsai check --show-values` prints them")
@@ -73,16 +92,26 @@ def fail(error: BaseException, as_json: bool) -> int:
 
 
 def print_json(value: Any) -> None:
-    """The result, as JSON on stdout."""
-    click.echo(json.dumps(value, indent=2))
+    """The result, as JSON on stdout.  Raises NoOutputError."""
+    _put(json.dumps(value, indent=2))
 
 
 def result(value: Any, text: str, as_json: bool) -> None:
-    """The result of a command: JSON, or a text for a person, on stdout."""
+    """The result of a command: JSON, or a text for a person, on stdout.  Raises NoOutputError."""
     if as_json:
         print_json(value)
     else:
+        _put(text)
+
+
+def _put(text: str) -> None:
+    try:
+        if sys.stdout is None:
+            raise OSError("it is closed")
         click.echo(text)
+    except (OSError, ValueError) as error:  # ValueError: closed, or a file's name that has no characters
+        sys.stdout = None  # the interpreter flushes it at exit, and would fail again
+        raise NoOutputError(f"stdout: {error}") from None
 
 
 class Steps:

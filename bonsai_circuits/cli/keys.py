@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from ..pipeline import PROVING_KEY, VERIFYING_KEY
-from .console import result, steps, warn
+from .console import result, say, steps, warn
 from .options import circuit_options, open_circuit
 
 
@@ -32,6 +32,8 @@ def setup(
             progress.start(f"{target.about.name}: keys")
             target.make_development_keys(None if memory is None else memory << 20)
             progress.done()
+    elif memory is not None:
+        say("note: --memory is for keys that are made, and these are kept; --force makes new ones")
     warn("these are development keys, made by one party: never verify anything of value with them")
     key = target.proving_key()
     value = {

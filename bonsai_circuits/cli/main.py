@@ -1,6 +1,6 @@
 """bonsai: the command line of the toolkit."""
 
-import os
+import contextlib
 import sys
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ import click
 
 from ..errors import InputError
 from . import circuits, keys, proving, reports, trees, verifying
-from .console import EXIT_INTERNAL, fail
+from .console import EXIT_MALFORMED, NoOutputError, fail, say
 
 VERSION_PACKAGE = "bonsai-circuits"
 
@@ -20,7 +20,7 @@ def bonsai() -> None:
 
     CIRCUIT is a built-in name (send, recv or op) with --hash and --tree, or the folder of a compiled circuit (./mine).
 
-    Exit codes: 0 valid, 1 a proof, witness or lint failed, 2 usage or malformed input, 3 internal error, 4 an outside tool is missing.
+    Exit codes: 0 valid, 1 a proof, witness or lint failed, 2 usage, bad input or no output, 3 internal error, 4 an outside tool is missing.
     """
 
 
@@ -50,29 +50,28 @@ def run(words: Sequence[str]) -> int:
     except click.ClickException as e:
         if "--json" in words:
             return fail(InputError(type(e).__name__, e.format_message()), as_json=True)
-        e.show()
+        with contextlib.suppress(OSError, ValueError):  # then the exit code says it alone
+            e.show()
         return e.exit_code
-    except BrokenPipeError:
-        return _closed_output()
+    except NoOutputError as e:
+        say(f"error: {e}", "red")
+        return EXIT_MALFORMED
+    except SystemExit:  # click's own, where nobody reads its help
+        return EXIT_MALFORMED
     except (click.Abort, KeyboardInterrupt):
         return fail(KeyboardInterrupt(), "--json" in words)
     except Exception as e:
         return fail(e, "--json" in words)
 
 
-def _closed_output() -> int:
-    """Nobody reads the result: not a verdict, so not exit code 1; and nothing more is written, also not by the interpreter at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return EXIT_INTERNAL
-
-
 def main() -> None:
     """The console script."""
     code = run(sys.argv[1:])
     try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        code = _closed_output()
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        sys.stdout, code = None, EXIT_MALFORMED
     sys.exit(code)
 
 

@@ -187,7 +187,7 @@ def parse_context(text: str) -> bytes:
         context = bytes.fromhex(text)
     except ValueError:
         context = b""
-    if len(context) != CONTEXT_BYTES:
+    if len(context) != CONTEXT_BYTES or len(text) != 2 * CONTEXT_BYTES:  # fromhex skips spaces
         raise InputError("context", f"expected {2 * CONTEXT_BYTES} hexadecimal digits ({CONTEXT_BYTES} bytes)")
     return context
 

@@ -26,27 +26,30 @@ def described(circuit: str) -> Trace:
     path = Path(file)
     if not path.is_file():
         raise InputError(file, "there is no such file")
-    relations = _relations(path)
-    if name not in relations:
-        known = ", ".join(sorted(relations)) or "none"
-        raise InputError(circuit, f"{file} has no relation '{name}'; those without parameters of their own: {known}")
-    return relations[name].trace(name)
-
-
-def _relations(path: Path) -> dict[str, Relation]:
-    """The relations that can be described as they are, by the names that the file gives them."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(path.parent.resolve()))  # as for a script
     try:
-        spec.loader.exec_module(module)
+        relations = _relations(path)
+        if name not in relations:
+            known = ", ".join(sorted(relations)) or "none"
+            raise InputError(
+                circuit, f"{file} has no relation '{name}'; those without parameters of their own: {known}"
+            )
+        return relations[name].trace(name)
     except BonsaiError:
         raise
     except (Exception, SystemExit) as e:
         raise InputError(str(path), f"cannot be run: {type(e).__name__}: {e}") from e
     finally:
         sys.path.pop(0)
+
+
+def _relations(path: Path) -> dict[str, Relation]:
+    """The relations that can be described as they are, by the names that the file gives them."""
+    spec = importlib.util.spec_from_file_location(f"file:{path.stem}", path)  # a name that no other module has
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look for what annotations mean
+    spec.loader.exec_module(module)
     found = {name: value for name, value in vars(module).items() if isinstance(value, Relation)}
     return {name: one for name, one in found.items() if len(inspect.signature(one.describe).parameters) == _PARAMETERS}

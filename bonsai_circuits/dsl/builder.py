@@ -50,6 +50,7 @@ class Builder:
         self._scopes = [name]
         self._named: dict[str, int] = {}
         self._computed: set[int] = set()
+        self._below: dict[str, int] = {}
         self._scratch: set[int] = set()
         self._system: System | None = None
         self._finished = False
@@ -78,17 +79,23 @@ class Builder:
         self._scratch.add(wire)
         return self._num(wire)
 
+    def read_below(self, x: Num, limit: int) -> None:
+        """The private input x is refused if it is not below `limit`, where inputs are read; no row says so.  Another x is left alone."""
+        self.require_own(x)
+        if wire := self._bare_secret(x):
+            self._below[self._wire_names[wire]] = limit
+
     def num(self, value: Num | int) -> Num:
         if not isinstance(value, Num):
             return Num(self, constant(as_integer(value)))
-        self._require_own(value)
+        self.require_own(value)
         return value
 
     # Rows -------------------------------------------------------------------------------------------------------------------
 
     def product(self, x: Num, y: Num, label: str) -> Num:
         """x y.  Cost: 1 row; none if one of them is a constant."""
-        self._require_own(x, y)
+        self.require_own(x, y)
         if (k := x.constant_value()) is not None:
             return y * k
         if (k := y.constant_value()) is not None:
@@ -103,12 +110,12 @@ class Builder:
 
     def must_be_product(self, x: Num, y: Num, out: Num, label: str) -> None:
         """x y = out.  Cost: 1 row."""
-        self._require_own(x, y, out)
+        self.require_own(x, y, out)
         self._row(x.terms, y.terms, out.terms, label)
 
     def must_be_square(self, x: Num, out: Num, label: str) -> None:
         """x^2 = out.  Cost: 1 row in both systems."""
-        self._require_own(x, out)
+        self.require_own(x, out)
         self._row(x.terms, x.terms, out.terms, label)
 
     def equate(self, x: Num, y: Num, label: str) -> None:
@@ -116,7 +123,7 @@ class Builder:
 
         If x is a public input that nothing read before, the caller may leave its value out: it is then y.
         """
-        self._require_own(x, y)
+        self.require_own(x, y)
         difference = added(x.terms, scaled(y.terms, -1))
         if is_constant(difference):
             if difference:
@@ -133,7 +140,7 @@ class Builder:
 
     def hint_bit(self, x: Num, position: int, label: str) -> Num:
         """A free wire that an honest witness sets to bit `position` of x in [0, r)."""
-        self._require_own(x)
+        self.require_own(x)
         if type(position) is not int or not 0 <= position < R.bit_length():
             raise CircuitError(
                 "position", f"{position} is not in 0 .. {R.bit_length() - 1}: an element has no such bit"
@@ -142,35 +149,37 @@ class Builder:
 
     def hint_value(self, x: Num, label: str) -> Num:
         """A free wire that an honest witness sets to x."""
-        self._require_own(x)
+        self.require_own(x)
         return self._computed_wire(Op.LINEAR, x.terms, {}, label)
 
     def hint_product(self, x: Num, y: Num, label: str) -> Num:
         """A free wire that an honest witness sets to x y."""
-        self._require_own(x, y)
+        self.require_own(x, y)
         return self._computed_wire(Op.PRODUCT, x.terms, y.terms, label)
 
     def hint_fifth(self, x: Num, y: Num, label: str) -> Num:
         """A free wire that an honest witness sets to x^5 + y."""
-        self._require_own(x, y)
+        self.require_own(x, y)
         return self._computed_wire(Op.FIFTH, x.terms, y.terms, label)
 
     def hint_select(self, condition: Num, x: Num, y: Num, label: str) -> Num:
         """A free wire that an honest witness sets to x if the condition is not 0, and to y if it is."""
-        self._require_own(condition, x, y)
+        self.require_own(condition, x, y)
         return self._computed_wire(Op.SELECT, x.terms, y.terms, label, condition=condition.terms)
 
     def hint_inverse(self, x: Num, label: str) -> Num:
         """A free wire that an honest witness sets to 1/x, or to 0 for x = 0."""
-        self._require_own(x)
+        self.require_own(x)
         return self._computed_wire(Op.INVERSE, x.terms, {}, label)
 
     def hint_quotient(self, x: Num, y: Num, label: str) -> Num:
         """A free wire that an honest witness sets to x / y, or to 0 for y = 0."""
+        self.require_own(x, y)
         return self._computed_wire(Op.QUOTIENT, x.terms, y.terms, label)
 
     def scratch(self, hint: Num) -> Num:
         """The hinted wire, or a private input, as a scratch value: it computes other hints, and no row may hold it."""
+        self.require_own(hint)
         self._scratch.update(hint.terms)
         return hint
 
@@ -186,7 +195,7 @@ class Builder:
         Sound because, in the free case, x -> x^5 permutes Fr (gcd(5, r - 1) = 1): for any value of the output wire there is
         exactly one input that gives it, so an extractor recovers the input and the three rows would exclude nothing.
         """
-        self._require_own(x)
+        self.require_own(x)
         if (k := x.constant_value()) is not None:
             return self.num(pow(k, 5, R))
         if not self._is_bare_secret(x):
@@ -250,10 +259,14 @@ class Builder:
             tuple(self._instructions),
             tuple(self._rows),
             tuple(self._equations),
+            self._below,
         )
 
-    def _require_own(self, *nums: Num) -> None:
+    def require_own(self, *nums: Num) -> None:
+        """Wires of this circuit, and no plain numbers.  Raises CircuitError."""
         for num in nums:
+            if not isinstance(num, Num):
+                raise CircuitError("operand", f"expected a wire, got {num!r}; of a number, c.num(...) makes a constant")
             if num.builder is not self:
                 raise CircuitError("operand", "the two wires belong to different circuits; build both in one")
 
@@ -333,6 +346,11 @@ class Builder:
             yield from (row.a, row.b, row.c)
         for equation in self._equations:
             yield from (equation.left, equation.right)
+
+    def _bare_secret(self, x: Num) -> int:
+        """The private input that x is, or 0."""
+        ((wire, factor),) = x.terms.items() if len(x.terms) == 1 else ((0, 0),)
+        return wire if factor == 1 and wire in self._secret.values() else 0
 
     def _is_bare_secret(self, x: Num) -> bool:
         """x is one private input, times a constant, plus a constant."""

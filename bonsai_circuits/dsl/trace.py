@@ -92,8 +92,8 @@ class Trace:
 
     Wire 0 is the constant one, wires 1 .. len(public) the public inputs, the rest private in order of creation.
     `secret` maps the name of each private input to its wire; every other private wire is the target of one instruction.
-    Wires in `scratch` serve to compute others and stand in no row.  meanings: what an input is, by its name without indices, where the
-    relation says so.
+    Wires in `scratch` serve to compute others and stand in no row.  below: limits of private inputs that no row states, by name.
+    meanings: what an input is, by its name without indices, where the relation says so.
     """
 
     name: str
@@ -104,6 +104,7 @@ class Trace:
     instructions: tuple[Instruction, ...]
     rows: tuple[Row, ...]
     equations: tuple[Equation, ...]
+    below: Mapping[str, int] = field(default_factory=dict)
     meanings: Mapping[str, str] = field(default_factory=dict)
 
     @property

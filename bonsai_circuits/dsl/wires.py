@@ -94,7 +94,8 @@ class Num:
     def __eq__(self, other: object) -> bool:
         raise CircuitError("==", f"{_NO_VALUE}; state an equation with must_equal")
 
-    __hash__ = None  # type: ignore[assignment]  # equality is refused, so no hash
+    def __hash__(self) -> int:
+        raise CircuitError("hash", f"{_NO_VALUE}, so none is in a set or a key of a dict; x.key() is the combination")
 
     def __bool__(self) -> bool:
         raise CircuitError("if", f"{_NO_VALUE}; use a selection gadget: gadgets.mux(c, [bit], [otherwise, then], out)")

@@ -11,6 +11,7 @@ def both(c: Builder, a: Bit, b: Bit, label: str = "a and b") -> Bit:
     Sound because for a, b in {0, 1}: a b is their product (R1CS), and (a + b)^2 = a + b + 2 a b (Square R1CS); either row leaves one value
     for the output, which is 0 or 1.
     """
+    c.require_own(a, b)
     if (known := folded(a, b)) is not None:
         return known
     out = c.hint_product(a, b, label)

@@ -344,7 +344,7 @@ def _blinding_window(digit: int) -> tuple[jubjub.Point, ...]:
 
 
 def blinding_points(c: Builder, sigma: Num) -> list[edwards.Point]:
-    """Two points that sum up to [sigma] R; sigma is advice, below r_J, and what is bound are its digits.
+    """Two points that sum up to [sigma] R; sigma is advice, a private input below r_J, and what is bound are its digits.
 
     sigma = sum d_j 8^j modulo r_J, d_j = (1 - 2 b2) (1 + 2 b0 + 4 b1), 84 digits (native.signed_digits).
     Cost: 252 booleans, 84 look-ups of 2 rows, 82 additions, 3 rows to Edwards form: 669 rows, 753 in Square R1CS.
@@ -352,6 +352,7 @@ def blinding_points(c: Builder, sigma: Num) -> list[edwards.Point]:
     all stays below (r_J - 1) / 2; the last is added by the caller, completely.
     """
     c.scratch(sigma)
+    c.read_below(sigma, jubjub.ORDER)
     even = 1 - c.scratch(c.hint_bit(sigma, 0, "parity"))
     octal = (sigma - even * jubjub.ORDER + (8**BLINDING_DIGITS - 1)) * _HALF
     digits = [_digit_bits(c, octal, j) for j in range(BLINDING_DIGITS)]

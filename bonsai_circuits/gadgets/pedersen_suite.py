@@ -32,6 +32,7 @@ class PedersenSuite:
 
     def account(self, c: Builder, balance: Num, root: Num, blinding: Num) -> Num:
         """Cost, root and balance unpacked: 87 + 22 chunks, 2 segments, a blinding of 669 rows (753), 4 points to join."""
+        c.require_own(balance, root, blinding)
         with c.scope("account"):
             first, second = c.once(("account root", root.key()), lambda: self._root(c, root))
             amount = chunks(c, bits(c, balance, AMOUNT_BITS, "balance"), _ROOT_CHUNKS)
@@ -45,6 +46,7 @@ class PedersenSuite:
 
     def receipt(self, c: Builder, value: Num, sender: Num, receiver: Num, blinding: Num) -> Num:
         """Cost, all values unpacked: 194 chunks, 4 segments, a blinding of 669 rows (753), 6 points to join."""
+        c.require_own(value, sender, receiver, blinding)
         with c.scope("receipt"):
             parties = [*field_bits(c, sender), *field_bits(c, receiver)]
             message = [*parties, *bits(c, value, AMOUNT_BITS, "value")]

@@ -21,6 +21,7 @@ def poseidon(c: Builder, inputs: Sequence[Num], tag: int) -> Num:
     R1CS 3 (8 t + R_P - 1 - E) - floor(t / 2), Square R1CS 4 (8 t + R_P - 1 - E) - 2 floor(t / 2): the capacity is a constant, and the last
     round is needed in one element only.  Nothing if all inputs are constants.
     """
+    c.require_own(*inputs)
     constants = [k for x in inputs if (k := x.constant_value()) is not None]
     if len(constants) == len(inputs):
         return c.num(native.poseidon(constants, tag))

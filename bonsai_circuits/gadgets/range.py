@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from bonsai_verifier.parameters import FR_MODULUS
 
 from ..dsl.builder import Builder
-from ..dsl.wires import Bit, Num, linear
+from ..dsl.wires import Bit, Num, as_integer, linear
 from ..errors import CircuitError
 
 FIELD_BITS = FR_MODULUS.bit_length()
@@ -18,7 +18,8 @@ def bits(c: Builder, x: Num, n: int, name: str = "value") -> list[Bit]:
     Sound because each bit is 0 or 1, so the sum is an integer in [0, 2^n); for n <= 254 it is below r and no two bit strings give the
     same x.
     """
-    if not 1 <= n <= 254:
+    c.require_own(x)
+    if not 1 <= as_integer(n) <= 254:
         raise CircuitError("bits", f"{n} is not in 1 .. 254: beyond that two bit strings give one value")
     if (value := x.constant_value()) is not None:
         if value >> n:
@@ -33,6 +34,7 @@ def field_bits(c: Builder, x: Num) -> list[Bit]:
     Cost: 255 rows in both systems (the equation costs none); a constant costs none.  Asked for twice, they are made once.
     Sound where the bits are hashed and the value is read from them: they determine it, and an alias only gives another hash.
     """
+    c.require_own(x)
     if (value := x.constant_value()) is not None:
         return [Bit.trusted(c.num(value >> i & 1)) for i in range(FIELD_BITS)]
     return list(c.once(("bits", FIELD_BITS, x.key()), lambda: _unpacked(c, x, FIELD_BITS, "value has 255 bits")))

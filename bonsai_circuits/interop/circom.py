@@ -1,8 +1,11 @@
 """The circom 2 compiler and the witness calculators it writes."""
 
+import contextlib
 import json
 import os
+import shutil
 import tempfile
+import time
 from base64 import b64decode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +27,7 @@ Value: TypeAlias = "int | Sequence[Value]"
 COMPILE_SECONDS = 600.0
 WITNESS_SECONDS = 300.0
 _CALCULATOR = "witness_calculator.js"
+_SCRATCH = ".circom-"
 
 # Reads a list of inputs, writes a list of {wtns: base64}, of {values: base64} if it is told how many wires are asked for, or of
 # {error: text}. The program's own log must not mix with it.
@@ -59,6 +63,15 @@ class CompiledCircom:
     sym: Path
     wasm: Path
 
+    @classmethod
+    def of(cls, name: str, out_dir: Path) -> "CompiledCircom":
+        """Where the files of the program `name` lie, compiled or not."""
+        return cls(out_dir / f"{name}.r1cs", out_dir / f"{name}.sym", out_dir / f"{name}_js" / f"{name}.wasm")
+
+    def files(self) -> tuple[Path, ...]:
+        """All that the compiler writes.  The constraints are put in place last: where they are, the others are too."""
+        return self.wasm.with_name(_CALCULATOR), self.wasm, self.sym, self.r1cs
+
 
 def compile_circom(
     source: Path,
@@ -80,26 +93,33 @@ def compile_circom(
         raise InputError("source", f"no file {source}")
     compiler = find_tool("circom2")
     out_dir.mkdir(parents=True, exist_ok=True)
+    _remove_stale(out_dir, timeout)
     includes = [folder.resolve() for folder in includes]
     root = Path(os.path.commonpath([source.parent, out_dir, *includes]))
-    with tempfile.TemporaryDirectory(prefix=".circom-", dir=out_dir) as scratch:
+    with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=out_dir) as scratch:
         fresh = Path(scratch)
         options = ["--r1cs", "--wasm", "--sym", "--prime", CURVE, f"--O{simplify}"]
         paths = [str(source.relative_to(root)), "-o", str(fresh.relative_to(root))]
         for folder in includes:
             paths += ["-l", str(folder.relative_to(root))]
         run_tool("circom2", [str(compiler), *options, *paths], root, timeout)
-        name, program = source.stem, Path(f"{source.stem}_js")
-        made = CompiledCircom(*(out_dir / file for file in (f"{name}.r1cs", f"{name}.sym", program / f"{name}.wasm")))
-        files = (made.r1cs, made.sym, made.wasm, made.wasm.with_name(_CALCULATOR))
-        written = [fresh / file.relative_to(out_dir) for file in files]
+        made = CompiledCircom.of(source.stem, out_dir)
+        written = CompiledCircom.of(source.stem, fresh).files()
         for file in written:
             if not file.is_file():
                 raise ToolFailed("circom2", f"did not write {file.name}")
         made.wasm.parent.mkdir(exist_ok=True)
-        for file, place in zip(written, files, strict=True):
+        for file, place in zip(written, made.files(), strict=True):
             file.replace(place)
     return made
+
+
+def _remove_stale(out_dir: Path, timeout: float) -> None:
+    """Removes what compilers of killed processes left: none has a folder for longer than its time."""
+    for folder in out_dir.glob(f"{_SCRATCH}*"):
+        with contextlib.suppress(OSError):  # another process was faster
+            if time.time() - folder.stat().st_mtime > 2 * max(timeout, COMPILE_SECONDS):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def calculate_witness(

@@ -1,4 +1,4 @@
-"""Memory of one proof in one piece: a page fault for every 4 KiB would cost a third of its polynomials."""
+"""Memory of one proof in one piece: a page fault for every 4 KiB would cost much of the time of its polynomials."""
 
 import math
 

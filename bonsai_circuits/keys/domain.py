@@ -11,14 +11,14 @@ from typing import Any
 from bonsai_verifier.field import Words, fr_from_ints, fr_inv, fr_mul, fr_sub
 from bonsai_verifier.kernels import cpu
 from bonsai_verifier.kernels.fr import FR_WORDS
+from bonsai_verifier.kernels.lanes import LANES
 from bonsai_verifier.kernels.limbs import rows
 from bonsai_verifier.parameters import DOMAIN_ODD_PARTS, FR_GENERATOR, FR_MODULUS, TWO_ADICITY
 
 from ..errors import CircuitError
 from ..kernels.ntt import Transforms, powers
 
-MAX_ROWS = 1 << 28  # 2^28 rows are a proving key of 130 gigabytes
-LANES = 8  # of a vector body, which takes multiples of them alone
+MAX_ROWS = 1 << 26  # two rows for each of priv + 4 N + 8 points stay below buckets.MAX_POOL_ROWS up to priv = 2^28 - 8
 COSET_SHIFT = FR_GENERATOR  # 7^N = 1 only if r - 1 divides N: never in H
 
 
@@ -59,32 +59,18 @@ class Domain:
     @property
     def transforms(self) -> Any:
         """Between coefficients and values, on vectors in the form of the body that runs (kernels/ntt.py): kept for the next call."""
-        return _transforms(self.size, cpu.vector() and self.size % LANES == 0)
+        return _transforms(self.size, cpu.vector() and self.size % LANES == 0)  # the vector body takes no others
 
-    def evaluate(self, coefficients: Words) -> Words:
-        """f -> (f(w^i))_i."""
-        return self._evaluate(coefficients, coset=False)
-
-    def interpolate(self, values: Words) -> Words:
-        """(f(w^i))_i -> the coefficients of f, of degree below N."""
-        return self._interpolate(values, coset=False)
-
-    def evaluate_on_coset(self, coefficients: Words) -> Words:
-        """f -> (f(7 w^i))_i."""
-        return self._evaluate(coefficients, coset=True)
-
-    def interpolate_from_coset(self, values: Words) -> Words:
-        """(f(7 w^i))_i -> the coefficients of f, of degree below N."""
-        return self._interpolate(values, coset=True)
-
-    def _evaluate(self, coefficients: Words, coset: bool) -> Words:
+    def evaluate(self, coefficients: Words, coset: bool = False) -> Words:
+        """f -> (f(w^i))_i, or (f(7 w^i))_i on the coset."""
         transforms = self.transforms
         x = transforms.read_coefficients(self._rows(coefficients))
         transforms.evaluate(x, coset)
         values: Words = transforms.write_values(x)
         return values
 
-    def _interpolate(self, values: Words, coset: bool) -> Words:
+    def interpolate(self, values: Words, coset: bool = False) -> Words:
+        """The values that `evaluate` gives -> the coefficients of f, of degree below N."""
         transforms = self.transforms
         x = transforms.read_values(self._rows(values))
         transforms.interpolate(x, coset)

@@ -9,8 +9,8 @@
 The ranges are the degrees: A = a + (s0 + s1 X) Z has degree N + 1, so A^2 has 2N + 2 and (A^2 - b)/Z has N + 2; dividing by X - r
 takes one off.
 
-Beside the points stand multiples of them, 2^(sj) P (verifier/bonsai_verifier/kernels/fixed.py): sums with them take two thirds of the
-time.  How many: as the memory allows that is given for them when the key is made, and again, for fewer, when it is read.
+Beside the points stand multiples of them, 2^(sj) P (verifier/bonsai_verifier/kernels/fixed.py): sums with them take fewer additions
+(docs/kernels.md).  How many: as the memory allows that is given for them when the key is made, and again, for fewer, when it is read.
 
 A key's file is mapped, and only its head is read at once.  The digests of the points are checked when points are first taken, by the first
 proof or check, which copies them into the form of the sums: what is not as written gives no proof.
@@ -181,7 +181,7 @@ class ProvingKey:
         return (len(self.t_points) + len(self.u_points)) * self.windows.multiples * ROW_BYTES
 
     def check_file(self) -> None:
-        """What was mapped is as it was written, every byte.  5 GB/s.  Raises FileDamaged."""
+        """What was mapped is as it was written, every byte.  Raises FileDamaged."""
         if (sections := self._loaded.sections) is not None:
             sections.check(*sections.table)
 

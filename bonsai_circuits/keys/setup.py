@@ -103,12 +103,17 @@ def require_outlined(square: SquareR1CS) -> None:
 
 
 def _require_well_formed(name: str, matrix: SparseRows, square: SquareR1CS) -> None:
-    """What the kernels rely on: they check no bounds."""
+    """What the kernels rely on: they check no bounds, and read these arrays by their addresses."""
     start, wire, coeff = matrix.start, matrix.wire, matrix.coeff
+    for what, array, dtype in (
+        ("starts", start, np.int64),
+        ("wires", wire, np.int32),
+        ("coefficients", coeff, np.uint64),
+    ):
+        if array.dtype != dtype or not array.flags.c_contiguous:
+            raise CircuitError(name, f"its {what} must be contiguous {np.dtype(dtype)}, not {array.dtype}")
     if matrix.n_rows != square.n_rows or coeff.shape != (len(wire), 4):
         raise CircuitError(name, f"{matrix.n_rows} rows of {len(wire)} wires and {coeff.shape} coefficients do not fit")
-    if coeff.dtype != np.uint64 or not coeff.flags.c_contiguous:
-        raise CircuitError(name, f"coefficients must be contiguous uint64, not {coeff.dtype}")
     if start[0] != 0 or start[-1] != len(wire) or (start[1:] < start[:-1]).any():
         raise CircuitError(name, "the starts of its rows do not ascend from 0 to the number of entries")
     if len(wire) and (wire.min() < 0 or wire.max() >= square.n_wires):

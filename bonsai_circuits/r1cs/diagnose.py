@@ -72,11 +72,11 @@ def failed_rows(system: R1CS | SquareR1CS, z: NDArray[np.uint64], limit: int = 1
 def sides(system: R1CS | SquareR1CS, z: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """(a z)(b z) and c z of every row, or (a z)^2 and b z: (n_rows, 4) Montgomery each."""
     z = _require_fitting(system, z)
-    a, b = _product(system.a, z), _product(system.b, z)
+    a, b = product(system.a, z), product(system.b, z)
     left = np.empty_like(a)
     if isinstance(system, R1CS):
         fr_mul_many(left, a, b)
-        return left, _product(system.c, z)
+        return left, product(system.c, z)
     fr_mul_many(left, a, a)
     return left, b
 
@@ -94,9 +94,10 @@ def _kernels(vector: bool) -> Any:
     return import_module("bonsai_circuits.kernels.sparse_lanes" if vector else "bonsai_circuits.kernels.sparse")
 
 
-def _product(matrix: SparseRows, z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def product(matrix: SparseRows, z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """M z: (n_rows, 4) Montgomery.  In: z (n_wires, 4) Montgomery."""
     out = np.empty((matrix.n_rows, 4), np.uint64)
-    sparse_rows(out, matrix.start, matrix.wire, matrix.coeff, z)
+    sparse_rows(out, matrix.start, matrix.wire, matrix.coeff, np.ascontiguousarray(z))
     return out
 
 

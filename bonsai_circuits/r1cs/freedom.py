@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from bonsai_verifier.field import fr_add, fr_from_canonical, fr_inv, fr_mul, fr_sub, fr_to_canonical
 
-from ..kernels.sparse import sparse_rows
+from .diagnose import product
 from .system import R1CS, Int64, SparseRows, SquareR1CS, UInt64
 
 _CHUNK = 512  # switches at a time
@@ -73,9 +73,9 @@ class Deviations:
             found = np.zeros((len(entries), 4), np.uint64)
             found[np.searchsorted(entries, key)] = fr_from_canonical(matrix.coeff)
             coefficients.append(found)
-        f, g, a = coefficients[0], coefficients[1], _times(system.a, z)[row]
+        f, g, a = coefficients[0], coefficients[1], product(system.a, z)[row]
         if isinstance(system, R1CS):
-            b = _times(system.b, z)[row]
+            b = product(system.b, z)[row]
             linear = fr_sub(fr_add(fr_mul(f, b), fr_mul(g, a)), coefficients[2])
             return cls(system.n_rows, system.n_wires, row, wire, fr_mul(f, g), linear, f, g)
         fa = fr_mul(f, a)
@@ -203,9 +203,3 @@ def _expanded(start: Int64, end: Int64) -> tuple[Int64, Int64]:
     length = end - start
     which = np.repeat(np.arange(len(start)), length)
     return which, np.arange(len(which)) - np.repeat(np.cumsum(length) - length - start, length)
-
-
-def _times(matrix: SparseRows, z: UInt64) -> UInt64:
-    out = np.empty((matrix.n_rows, 4), np.uint64)
-    sparse_rows(out, matrix.start, matrix.wire, matrix.coeff, np.ascontiguousarray(z))
-    return out

@@ -14,7 +14,7 @@ MEANINGS = {
     "sen": "who made the receipt out",
     "rec": "who may claim the new receipt; 0 is nobody",
     "root": "root of the nullifier tree",
-    "s": "blinding of com",
+    "s": "blinding of com (over Pedersen, like the others, below r_J)",
     "s_new": "blinding of com_new",
     "t": "blinding of the receipt rho; in recv of the one that is claimed",
     "t_in": "blinding of the receipt that is claimed",

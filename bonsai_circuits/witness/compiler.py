@@ -42,6 +42,7 @@ def compile_tape(trace: Trace, r1cs: Eliminated, squared: Eliminated, lowered: L
         n_public=n_public,
         inputs=inputs,
         computed=frozenset(name for name, register in inputs.items() if register in computed),
+        below=dict(trace.below),
         code=code,
         extension=extension,
         start=start,

@@ -55,19 +55,25 @@ def flatten_inputs(content: Mapping[str, Any]) -> dict[str, int]:
     return values
 
 
-def select_inputs(values: Mapping[str, int], required: Iterable[str], optional: Iterable[str]) -> dict[str, int]:
-    """`values` with exactly the required names and some of the optional ones.
+def select_inputs(
+    values: Mapping[str, int], required: Iterable[str], optional: Iterable[str], below: Mapping[str, int] | None = None
+) -> dict[str, int]:
+    """`values` with exactly the required names and some of the optional ones, each below r and below its limit, where it has one.
 
-    Raises InputError: a missing or unknown name; the message shows the expected shape.
+    Raises InputError: a missing or unknown name, and the message shows the expected shape; or a value out of range.
     """
     required, optional = dict.fromkeys(required), dict.fromkeys(optional)
     if missing := [name for name in required if name not in values]:
-        raise InputError(collapsed(missing)[0], f"this input is missing; {_shape(required, optional)}")
+        what = "this is one number, not a list" if missing[0] in map(base_name, values) else "this input is missing"
+        raise InputError(collapsed(missing)[0], f"{what}; {_shape(required, optional)}")
     if unknown := [name for name in values if name not in required and name not in optional]:
         raise InputError(collapsed(unknown)[0], f"there is no such input; {_shape(required, optional)}")
     for name, value in values.items():
         if type(value) is not int or not 0 <= value < FR_MODULUS:
             raise InputError(name, "expected an integer in [0, r), r the order of the scalar field of BLS12-381")
+    for name, limit in (below or {}).items():
+        if values[name] >= limit:
+            raise InputError(name, f"is not below {limit}, which this circuit takes it modulo; draw it below")
     return dict(values)
 
 

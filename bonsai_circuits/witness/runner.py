@@ -54,7 +54,8 @@ def run(tape: Tape, inputs: Mapping[str, int]) -> Witness:
     Whether it satisfies the circuit is `check`'s question: a wrong input gives a witness all the same.
     Raises InputError: an unknown, missing or out-of-range input, with the expected names.
     """
-    values = select_inputs(inputs, [name for name in tape.inputs if name not in tape.computed], sorted(tape.computed))
+    required = [name for name in tape.inputs if name not in tape.computed]
+    values = select_inputs(inputs, required, sorted(tape.computed), tape.below)
     registers = np.zeros((tape.n_registers, 4), np.uint64)
     given = np.zeros(tape.n_registers, np.bool_)
     where = [0, *(tape.inputs[name] for name in values)]

@@ -29,6 +29,7 @@ class Tape:
     extension (e, 5) int32: what computes the square system's registers from those of the R1CS alone.
     start (k + 1,) int64, register (nnz,) int32, coeff (nnz, 4) uint64 Montgomery: the combinations.
     inputs: name -> register of each input, public ones first; computed: public inputs that may be left out.
+    below: limits of inputs that no row states, by name.
     r1cs, square: the register of each wire of the two systems.
     """
 
@@ -38,6 +39,7 @@ class Tape:
     n_public: int
     inputs: dict[str, int]
     computed: frozenset[str]
+    below: dict[str, int]
     code: NDArray[np.int32]
     extension: NDArray[np.int32]
     start: NDArray[np.int64]
@@ -75,6 +77,7 @@ def write_tape(path: Path, tape: Tape) -> None:
         "n_public": tape.n_public,
         "inputs": [[name, register] for name, register in tape.inputs.items()],
         "computed": sorted(tape.computed),
+        "below": {name: str(limit) for name, limit in tape.below.items()},
     }
     write_sections(path, KIND, {"meta": meta, **{name: getattr(tape, name) for name in _ARRAYS}})
 
@@ -94,6 +97,7 @@ def open_tape(path: Path) -> Tape:
             n_public=int(meta["n_public"]),
             inputs=inputs,
             computed=computed,
+            below={str(name): int(limit) for name, limit in meta["below"].items()},
             code=arrays["code"],
             extension=arrays["extension"],
             start=arrays["start"],
@@ -102,7 +106,7 @@ def open_tape(path: Path) -> Tape:
             r1cs=arrays["r1cs"],
             square=arrays["square"],
         )
-    except (KeyError, TypeError, ValueError) as e:
+    except (AttributeError, KeyError, TypeError, ValueError) as e:
         raise FileDamaged(str(path), "the section meta does not describe a tape; compile the circuit again") from e
     n, k = tape.n_registers, len(tape.start) - 1
     in_range = (

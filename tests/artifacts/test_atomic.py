@@ -1,5 +1,6 @@
 """What a killed writer leaves behind goes with the next write into its folder; what a live one is writing stays."""
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -10,8 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from bonsai_circuits import pipeline
 from bonsai_circuits.artifacts import atomic
-from bonsai_circuits.artifacts.atomic import write_atomic
+from bonsai_circuits.artifacts.atomic import locked, write_atomic
+from bonsai_circuits.errors import InputError
+from bonsai_circuits.pipeline import write
+from tests.support import compiled
 
 NAME = ".data.0123456789abcdef.partial"
 WRITER = """
@@ -114,3 +119,76 @@ def test_without_locks_a_file_is_written_and_nothing_is_removed(
         write_atomic(tmp_path / "data", b"whole")
         assert (tmp_path / "data").read_bytes() == b"whole"
         assert path.exists()
+
+
+# Links and locks -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_stays_and_its_file_is_written(tmp_path: Path, there: bool) -> None:
+    folder, link = tmp_path / "elsewhere", tmp_path / "link"
+    folder.mkdir()
+    target = folder / "target"
+    if there:
+        target.write_bytes(b"before")
+    link.symlink_to(target)
+    write_atomic(link, b"after")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"after"
+    assert not target.is_symlink()
+
+
+def test_links_that_lead_nowhere_are_refused(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.symlink_to(second)
+    second.symlink_to(first)
+    with pytest.raises(InputError, match="link"):
+        write_atomic(first, b"data")
+    assert first.is_symlink()
+    first.unlink()
+    first.symlink_to(tmp_path / "no folder" / "file")
+    with pytest.raises(InputError, match="is no folder"):
+        write_atomic(first, b"data")
+
+
+def may_lock(folder: Path, operation: int) -> bool:
+    """Whether somebody else could."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, operation | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def test_a_locked_folder_keeps_others_out(tmp_path: Path) -> None:
+    with locked(tmp_path):
+        assert not may_lock(tmp_path, fcntl.LOCK_SH)
+    with locked(tmp_path, shared=True):
+        assert may_lock(tmp_path, fcntl.LOCK_SH)
+        assert not may_lock(tmp_path, fcntl.LOCK_EX)
+    assert may_lock(tmp_path, fcntl.LOCK_EX)
+
+
+def test_two_keys_are_written_and_read_as_a_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the files of a pair nobody else writes one, or reads."""
+    write(tmp_path, compiled(lambda c, p, w: p.x.must_equal(w.a * w.a), "x"))
+    seen: list[bool] = []
+    original, read = pipeline.write_atomic, pipeline._read_key_file
+
+    def written(path: Path, data: bytes) -> None:
+        seen.append(may_lock(tmp_path, fcntl.LOCK_SH))
+        original(path, data)
+
+    def was_read(path: Path) -> bytes:
+        seen.append(may_lock(tmp_path, fcntl.LOCK_EX))
+        return read(path)
+
+    monkeypatch.setattr(pipeline, "write_atomic", written)
+    monkeypatch.setattr(pipeline, "_read_key_file", was_read)
+    circuit = pipeline.Circuit.open(tmp_path)
+    circuit.make_development_keys()
+    circuit.proving_key()
+    assert seen == [False, False]

@@ -322,6 +322,26 @@ def test_sections_asked_for_must_be_there_and_fit(written):
             ask()
 
 
+def resident() -> int:
+    """Bytes of mapped files that this process has in memory."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith("RssFile:"))
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="this system does not say what is in memory")
+def test_pages_that_are_forgotten_leave_memory_and_come_back(path):
+    size = 32 << 20
+    write_sections(path, "test", {"before": b"x", "large": np.arange(size // 8, dtype=np.uint64), "after": b"y"})
+    opened = open_sections(path, "test")
+    large = opened.array("large")
+    total = int(large.sum())
+    full = resident()
+    opened.forget("large")
+    assert resident() < full - size // 2
+    assert int(large.sum()) == total
+    assert (opened.data("before"), opened.data("after")) == (b"x", b"y")
+
+
 @pytest.mark.parametrize("content", [b"{", b"[1]", b"\xff", b"[" * 100_000, b"1"])
 def test_bad_json_and_text_are_damage(path, content):
     x = Section("x", "json", (len(content),), 192, len(content), reference.blake3(content).digest())

@@ -1,6 +1,7 @@
 """The command line as a user meets it: real files, exit codes, JSON on stdout alone."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 from bonsai_circuits.artifacts.sections import open_sections
 from bonsai_circuits.cli.main import run
 from bonsai_circuits.errors import FileDamaged
+from bonsai_circuits.interop.circom import CompiledCircom
 from bonsai_circuits.keys.proving_key import write_proving_key
 from bonsai_circuits.pipeline import Circuit
 from bonsai_circuits.relations.builtin import BUILT_IN
@@ -112,6 +114,12 @@ def test_another_public_input_is_a_verdict(bonsai: Any, proof: Path) -> None:
 def test_a_file_of_another_size_is_malformed(bonsai: Any, proof: Path, size: int) -> None:
     proof.write_bytes(bytes(size))
     assert bonsai("verify", proof, "--allow-development").code == 2
+
+
+def test_a_context_is_64_digits_and_nothing_else(bonsai: Any, proof: Path) -> None:
+    for context in ("11 " * 32, "1" * 63, "xy" * 32):
+        done = bonsai("verify", proof, "--allow-development", "--context", context)
+        assert (done.code, "64 hexadecimal digits" in done.err) == (2, True)
 
 
 def test_another_context_is_a_verdict(bonsai: Any, tmp_path: Path) -> None:
@@ -366,6 +374,26 @@ def test_compiling_again_changes_nothing(capsys: pytest.CaptureFixture[str], com
     assert {file.name: file.read_bytes() for file in (compiled / "send-poseidon").iterdir()} == before
 
 
+def test_a_twin_that_is_not_whole_is_compiled_again(compiled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out, made = compiled / "send-poseidon" / "circom", []
+    twin = CompiledCircom.of("send-poseidon", out)
+
+    def compiler(source: Path, out_dir: Path, level: int) -> None:
+        made.append(source.name)
+        twin.wasm.parent.mkdir(exist_ok=True)
+        for file in twin.files():
+            file.touch()
+
+    monkeypatch.setattr("bonsai_circuits.cli.circuits.compile_circom", compiler)
+    words = ["compile", *CIRCUIT, "--compiled", str(compiled)]
+    assert run(words) == run(words) == 0
+    assert len(made) == 1
+    for n, file in enumerate(twin.files(), start=2):
+        file.unlink()
+        assert run(words) == 0
+        assert len(made) == n
+
+
 def test_compiling_several_says_into_a_pipe_how_far_it_is(
     capsys: pytest.CaptureFixture[str], compiled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -423,6 +451,8 @@ def test_setup_tells_what_a_key_takes(bonsai: Any, compiled: Path) -> None:
     small = bonsai("setup", "--force", "--memory", "2", "--json").json
     assert small["memory"] <= 2 * 2**20
     assert small["proving_key_bytes"] == key.stat().st_size < found["proving_key_bytes"] / 4
+    kept = bonsai("setup", "--memory", "2")
+    assert (kept.code, "--memory is for keys that are made" in kept.err) == (0, True)
     assert bonsai("setup", "--force", "--memory", "-1").code == 2
 
 
@@ -494,3 +524,42 @@ def test_piped_output_is_silent_on_success(compiled: Path) -> None:
     done = subprocess.run([*words, "--input", str(FIRST), "--json"], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == {"ok": True, "failed": []}
     assert done.stderr == ""
+
+
+def command_line(proof: Path, compiled: Path, *words: str) -> list[str]:
+    started = [sys.executable, "-m", "bonsai_circuits.cli.main", "verify", *CIRCUIT, "--compiled", str(compiled)]
+    return [*started, str(proof), *words]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("redirected", [">/dev/full", ">&-", "--json >/dev/full"])
+def test_a_verdict_that_cannot_be_written_is_an_error(compiled: Path, proof: Path, redirected: str) -> None:
+    """Exit code 1 would say that the proof is not valid, 0 that somebody was told."""
+    line = ["sh", "-c", f'"$@" --allow-development {redirected}', "sh", *command_line(proof, compiled)]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("error: stdout: ")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_nobody_can_be_told_what_is_wrong(compiled: Path, proof: Path) -> None:
+    for redirected, code in (("--json >/dev/full", 2), (">/dev/full 2>/dev/full", 2), ("2>&-", 2)):
+        line = ["sh", "-c", f'"$@" {redirected}', "sh", *command_line(proof, compiled)]  # a development key is refused
+        done = subprocess.run(line, capture_output=True, text=True, check=False)
+        assert done.returncode == code
+        assert "Traceback" not in done.stderr
+    for words in (["--help"], ["--nothing"]):
+        line = ["sh", "-c", '"$@" >/dev/full 2>/dev/full', "sh", *command_line(proof, compiled, *words)]
+        assert subprocess.run(line, check=False).returncode == 2
+
+
+@pytest.mark.parametrize("words", [["--allow-development"], ["--allow-development", "--json"], ["--help"]])
+def test_a_reader_who_is_gone_is_an_error(compiled: Path, proof: Path, words: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    line = command_line(proof, compiled, *words)
+    done = subprocess.run(line, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    both = subprocess.run(line, stdout=writer, stderr=writer, check=False)
+    os.close(writer)
+    assert (done.returncode, both.returncode) == (2, 2)
+    assert "Traceback" not in done.stderr

@@ -27,3 +27,8 @@ def test_every_step_is_shown_on_a_terminal_and_counted(monkeypatch: pytest.Monke
 
 def test_a_pipe_sees_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     assert drawn(monkeypatch, terminal=False) == ""
+
+
+def test_what_is_quoted_does_not_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    console.say("a\x1b[2Jb\u202ec\u2066d\x9be")
+    assert capsys.readouterr().err == "a?[2Jb?c?d?e\n"

@@ -15,9 +15,18 @@ from tests.cli.test_cli import Run
 from tests.support import circuit
 
 MINE = """
+from __future__ import annotations
+
+from dataclasses import dataclass
+
 from bonsai_circuits import relation
 
 LIMIT = 5
+
+@dataclass
+class Limits:  # asks for its module
+    lower: int
+    upper: int = LIMIT
 
 @relation(public=("x", "limit"), meanings={"x": "a product", "row": "its factors"})
 def mine(c, p, w):
@@ -28,6 +37,19 @@ def mine(c, p, w):
 @relation(public=("x",))
 def needs_a_suite(c, suite, p, w):
     p.x.must_equal(w.a)
+
+@relation(public=("x",))
+def misspelt(c, p, w):
+    p.x.must_equal(w.a * undefined)
+
+@relation(public=("x",))
+def leaves(c, p, w):
+    raise SystemExit(0)
+
+@relation(public=("x",))
+def seen(c, p, w):
+    p.x.must_equal(w.a)
+    {w.a}
 
 @relation(public=("x",))
 def broken(c, p, w):
@@ -114,9 +136,15 @@ def test_a_relation_in_a_file(bonsai: Callable[..., Run], mine: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("LIMIT", "has no relation 'LIMIT'; those without parameters of their own: broken, mine"),
+        (
+            "LIMIT",
+            "has no relation 'LIMIT'; those without parameters of their own: broken, leaves, mine, misspelt, seen",
+        ),
         ("needs_a_suite", "has no relation 'needs_a_suite'"),
         ("broken", "gadgets.in_range"),
+        ("misspelt", "cannot be run: NameError: name 'undefined'"),
+        ("leaves", "cannot be run: SystemExit"),
+        ("seen", "hash: wires have no value"),
     ],
 )
 def test_what_is_no_relation_is_named(bonsai: Callable[..., Run], mine: Path, name: str, message: str) -> None:

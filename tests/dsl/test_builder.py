@@ -8,6 +8,7 @@ from bonsai_circuits.dsl.circuit import Public, Secret
 from bonsai_circuits.dsl.trace import Op
 from bonsai_circuits.dsl.wires import linear
 from bonsai_circuits.errors import CircuitError
+from bonsai_circuits.gadgets import PedersenSuite, PoseidonSuite, bits, both, in_range, mux, poseidon
 from bonsai_verifier.parameters import FR_MODULUS as R
 from tests.support import builder, compiled, satisfied
 
@@ -84,13 +85,48 @@ def test_an_operation_that_wires_do_not_have_names_the_one_to_use(operation, adv
         lambda c, x, y: c.hint_select(x, x, y, "select"),
         lambda c, x, y: c.hint_fifth(x, y, "fifth"),
         lambda c, x, y: c.hint_inverse(y, "inverse"),
+        lambda c, x, y: c.hint_quotient(x, y, "quotient"),
+        lambda c, x, y: c.hint_quotient(y, x, "quotient"),
+        lambda c, x, y: c.scratch(y),
+        lambda c, x, y: c.read_below(y, 5),
         lambda c, x, y: c.num(y),
+        lambda c, x, y: bits(c, y, 3),
     ],
 )
 def test_wires_of_two_circuits_do_not_mix(mix) -> None:
     c, d = builder("x"), builder("x")
     with pytest.raises(CircuitError, match="different circuits"):
         mix(c, c.public("x"), d.public("x"))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda c, x: c.product(x, 3, "l"),
+        lambda c, x: c.must_be_product(x, x, 0, "l"),
+        lambda c, x: c.scratch(3),
+        lambda c, x: bits(c, 5, 3),
+        lambda c, x: in_range(c, 5, 3),
+        lambda c, x: in_range(c, x, "3"),
+        lambda c, x: both(c, c.boolean(x, 0, "bit"), 1),
+        lambda c, x: mux(c, [1], [x, x], x),
+        lambda c, x: poseidon(c, [1, 2], 0),
+        lambda c, x: poseidon(c, [x, 2], 0),
+        lambda c, x: PoseidonSuite().account(c, x, 3, x),
+        lambda c, x: PedersenSuite().account(c, x, 3, x),
+        lambda c, x: PedersenSuite().receipt(c, 3, x, x, x),
+    ],
+)
+def test_plain_numbers_where_wires_are_needed_are_refused(call) -> None:
+    c = builder("x")
+    with pytest.raises(CircuitError, match=r"^operand: expected a wire"):
+        call(c, c.public("x"))
+
+
+@pytest.mark.parametrize("keep", [lambda x: {x}, lambda x: {x: 1}, hash])
+def test_wires_are_no_members_of_sets(keep) -> None:
+    with pytest.raises(CircuitError, match=r"x\.key\(\)"):
+        keep(builder("x").public("x"))
 
 
 @pytest.mark.parametrize("value", [1.5, None, "3", [1]])

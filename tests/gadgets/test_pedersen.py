@@ -1,9 +1,11 @@
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bonsai_circuits.dsl.wires import Bit
-from bonsai_circuits.errors import CircuitError
+from bonsai_circuits.errors import CircuitError, InputError
 from bonsai_circuits.gadgets import edwards, pedersen
 from bonsai_circuits.gadgets.pedersen import accumulate, chunks, placed
 from bonsai_circuits.gadgets.pedersen_suite import PedersenSuite
@@ -12,6 +14,7 @@ from bonsai_circuits.native import jubjub
 from bonsai_circuits.native import pedersen as native
 from bonsai_circuits.pipeline import Compiled
 from bonsai_circuits.witness.runner import run
+from bonsai_circuits.witness.tape import open_tape, write_tape
 from bonsai_verifier.parameters import FR_MODULUS as R
 from tests.support import broken, builder, cheated, compiled, forged, loose_wires, satisfied
 
@@ -177,6 +180,17 @@ def test_blinding_is_the_multiple(sigma: int) -> None:
     w = run(BLINDING.tape, {"sigma": sigma})
     assert (w.public()["u"], w.public()["v"]) == jubjub.multiply(native.blinding_generator(), sigma)
     assert not any(broken(BLINDING, w))
+
+
+@pytest.mark.parametrize("sigma", [jubjub.ORDER, 2**252 - 1, 2**252, R - 1])
+def test_a_blinding_is_below_the_order(sigma: int, tmp_path: Path) -> None:
+    """Another one would commit to the same, or to what no blinding of this value is: the twins in the clear refuse it too."""
+    write_tape(tmp_path / "tape", BLINDING.tape)
+    for tape in (BLINDING.tape, open_tape(tmp_path / "tape")):
+        with pytest.raises(InputError, match=rf"^sigma: is not below {jubjub.ORDER}") as caught:
+            run(tape, {"sigma": sigma})
+        assert str(sigma) not in str(caught.value).replace(str(jubjub.ORDER), "")
+    assert COMMITMENTS.tape.below == dict.fromkeys(("s", "s2", "t"), jubjub.ORDER)
 
 
 def test_blinding_costs_what_it_says() -> None:

@@ -1,5 +1,6 @@
 """The send relation as a circom program, compiled over our prime: it agrees with the oracle and refuses what must not pass."""
 
+import os
 import random
 from dataclasses import dataclass
 from pathlib import Path
@@ -220,6 +221,33 @@ def test_compiling_twice_gives_the_same_bytes(optimised: Program, tmp_path: Path
         f"{CIRCUIT}.sym",
         f"{CIRCUIT}_js",
     ]
+
+
+def test_what_killed_compilers_left_is_removed_and_constraints_come_last(
+    optimised: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the constraints lie, all that belongs to them does: `bonsai compile` goes by that."""
+    source = tmp_path / "tiny.circom"
+    source.write_text(
+        "pragma circom 2.0.0;\ntemplate T() { signal input a; signal input b; a * a === b; }\ncomponent main = T();\n"
+    )
+    old, young = tmp_path / ".circom-old", tmp_path / ".circom-young"
+    for folder in (old, young):
+        (folder / "tiny_js").mkdir(parents=True)
+    os.utime(old, (1, 1))
+    placed: list[str] = []
+    replace = Path.replace
+
+    def seen(self: Path, target: Path) -> Path:
+        placed.append(target.name)
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", seen)
+    made = circom.compile_circom(source, tmp_path)
+    assert placed == [file.name for file in made.files()]
+    assert placed[-1] == "tiny.r1cs"
+    assert (old.exists(), young.exists()) == (False, True)
+    assert [file.name for file in tmp_path.glob(".circom-*")] == [young.name]
 
 
 def test_inputs_of_the_wrong_shape_are_named(literal: Program) -> None:

@@ -1,6 +1,7 @@
 """The plans, and the transforms of both bodies against the definition on integers."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,23 +16,6 @@ R = FR_MODULUS
 
 def numbers(n: int, seed: int = 3) -> list[int]:
     return [pow(seed + i, 0xC0FFEE, R) for i in range(n)]
-
-
-def definition(x: list[int], w: int) -> list[int]:
-    n = len(x)
-    powers = [pow(w, i, R) for i in range(n)]
-    return [sum(x[i] * powers[i * k % n] for i in range(n)) % R for k in range(n)]
-
-
-@pytest.mark.usefixtures("body")
-@pytest.mark.parametrize("m", DOMAIN_ODD_PARTS)
-@pytest.mark.parametrize("k", [0, 1, 3, 4])
-def test_every_odd_part_equals_the_definition(m: int, k: int) -> None:
-    n = m << k
-    if n > 1300:  # slow by the definition; below, at some points
-        n = m
-    x = numbers(n)
-    assert fr_to_ints(Domain(n).evaluate(fr_from_ints(x))) == definition(x, Domain(n).root)
 
 
 @pytest.mark.usefixtures("body")
@@ -55,7 +39,7 @@ def test_edges_of_the_field_come_back(n: int, edge: int) -> None:
     for there, back in (
         (domain.evaluate, domain.interpolate),
         (domain.interpolate, domain.evaluate),
-        (domain.evaluate_on_coset, domain.interpolate_from_coset),
+        (partial(domain.evaluate, coset=True), partial(domain.interpolate, coset=True)),
     ):
         assert (back(there(x)) == x).all()
 

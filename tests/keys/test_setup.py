@@ -337,6 +337,10 @@ def test_ill_formed_matrices_are_refused() -> None:
         SparseRows(start, wire, too_large),
         SparseRows(start, wire, np.asfortranarray(coeff)),
         SparseRows(start, wire, coeff.view(np.int64)),
+        SparseRows(start, wire.astype(np.int64), coeff),
+        SparseRows(start, np.repeat(wire, 2)[::2], coeff),
+        SparseRows(start.astype(np.int32), wire, coeff),
+        SparseRows(np.repeat(start, 2)[::2], wire, coeff),
     ]
     for matrix in broken:
         with pytest.raises(CircuitError):

@@ -114,6 +114,23 @@ def test_no_frame_of_the_prover_shows_the_witness(folder: Path, wrong: str) -> N
     assert_hidden(shown.encode(), "traceback with locals")
 
 
+def test_no_frame_of_a_check_that_ends_early_shows_the_witness(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    circuit = Circuit.open(folder / "compiled" / "send-poseidon")
+    witness = circuit.witness(INPUTS | {"com": 5})
+
+    def ends(matrix: object, z: NDArray[np.uint64]) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("bonsai_circuits.r1cs.diagnose.product", ends)
+    with pytest.raises(MemoryError) as caught:
+        circuit.failures(witness)
+    trace = caught.value.__traceback__
+    assert trace is not None
+    shown = traceback.TracebackException(MemoryError, caught.value, trace.tb_next, capture_locals=True).format()
+    assert_hidden("".join(shown).encode(), "traceback with locals")
+    assert [frame.name for frame in traceback.extract_tb(trace)[1:]] == ["failures"]
+
+
 def test_witness_file_is_private(folder: Path) -> None:
     (folder / "in.json").write_text(format_inputs(INPUTS))
     words = ["witness", "send", "--compiled", str(folder / "compiled"), "--input", str(folder / "in.json")]

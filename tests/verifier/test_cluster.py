@@ -6,7 +6,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -158,9 +159,47 @@ def test_dask_is_not_imported_by_the_rest() -> None:
     assert run.stdout == "False\n"
 
 
-def test_a_task_stays_small() -> None:
-    for n_public in (0, 5, 6, 100, 10**6):
-        row = 128 + 32 * n_public + 32
-        rows = max(1, min(cluster.CHUNK, cluster.TASK_BYTES // row))
-        assert rows == 1 or rows * row <= cluster.TASK_BYTES < 10_000_000  # Dask warns of more
-    assert np.log2(cluster.CHUNK) == 14
+class _Recorder:
+    """A client that keeps what it is handed, and computes nothing."""
+
+    def __init__(self) -> None:
+        self.rows: list[int] = []
+        self.most = 0
+
+    def submit(self, call: Any, *args: Any, **named: Any) -> Any:
+        if call is cluster._verdict:
+            _, proofs, inputs, *_ = args
+            self.rows.append(len(proofs))
+            self.most = max(self.most, proofs.nbytes + inputs.nbytes + 32 * len(proofs))
+            return _Done(bv.Verdict(True, (), len(proofs)))
+        return None
+
+    def nthreads(self) -> dict[str, int]:
+        return {"worker": 1}
+
+    def cancel(self, tasks: object) -> None:
+        pass
+
+
+class _Done(NamedTuple):
+    verdict: bv.Verdict
+
+    def result(self) -> bv.Verdict:
+        return self.verdict
+
+
+@pytest.mark.parametrize(("n_public", "n"), [(0, 40_000), (100, 6_000), (300_000, 3)])
+def test_a_task_stays_small(n_public: int, n: int) -> None:
+    vk = replace(key(), n_public=n_public)
+    proofs, inputs = np.zeros((n, 128), np.uint8), np.zeros((n, n_public, 32), np.uint8)
+    recorder = _Recorder()
+    assert cluster.verify_batch(recorder, vk, proofs, inputs).n == n
+    assert sum(recorder.rows) == n
+    assert max(recorder.rows) <= cluster.CHUNK
+    assert set(recorder.rows) == {1} or recorder.most <= cluster.TASK_BYTES < 10_000_000  # Dask warns of more
+
+
+def test_a_key_that_is_none_is_named() -> None:
+    for vk in (None, curve_key().vk_bytes):
+        with pytest.raises(bv.InputError, match=r"^vk: expected a VerifyingKey"):
+            cluster.verify_batch(_Recorder(), vk, [], [])  # type: ignore[arg-type]

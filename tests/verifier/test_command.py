@@ -162,6 +162,33 @@ def test_an_interrupt_has_its_exit_code(files: tuple[str, str], monkeypatch: pyt
     assert command.main([*files, "--allow-development"]) == command.INTERRUPTED
 
 
+def test_a_defect_is_no_verdict(
+    files: tuple[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def out_of_memory(*args: object, **named: object) -> None:
+        raise MemoryError("too much")
+
+    monkeypatch.setattr(command, "stream_verdicts", out_of_memory)
+    assert command.main([*files, "--allow-development"]) == command.INTERNAL
+    streams = capsys.readouterr()
+    assert streams.out == ""
+    assert "please report it" in streams.err
+    assert "Traceback" in streams.err
+    assert command.main([*files, "--allow-development", "--json"]) == command.INTERNAL
+    assert json.loads(capsys.readouterr().out)["error"] == {"type": "MemoryError", "field": "", "message": "too much"}
+
+
+def test_a_reader_who_is_gone_is_an_error(files: tuple[str, str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    line = [sys.executable, "-m", "bonsai_verifier", *files, "--allow-development"]
+    run = subprocess.run(line, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert run.returncode == command.MALFORMED
+    assert run.stderr.startswith("error: stdout: ")
+    assert run.stderr.count("\n") == 1
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("redirected", [">/dev/full", ">&-", "--json >/dev/full", "--context 11 --json >/dev/full"])
 def test_what_cannot_be_said_is_an_error(files: tuple[str, str], redirected: str) -> None:

@@ -12,7 +12,7 @@ from py_ecc.optimized_bls12_381.optimized_curve import add, multiply
 
 import bonsai_verifier as bv
 from bonsai_verifier import batch, equation, search
-from bonsai_verifier.pairing import gt_inverse, gt_is_one, gt_mul
+from bonsai_verifier.pairing import gt_div, gt_is_one
 from bonsai_verifier.search import DOES_NOT_HOLD, Part, batch_cost
 from tests.reference import pari
 from tests.verifier.conftest import Counted
@@ -79,7 +79,7 @@ def test_the_value_of_a_right_half_is_a_quotient() -> None:
         return equation.value([(key(), equation.sums(key(), c[rows], weights[rows]))])
 
     whole, left, right = value(slice(6)), value(slice(3)), value(slice(3, 6))
-    assert np.array_equal(gt_mul(whole, gt_inverse(left)), right)
+    assert np.array_equal(gt_div(whole, left), right)
     assert not gt_is_one(right)
     assert gt_is_one(value(slice(2, 4)))
 
@@ -175,6 +175,15 @@ def test_a_limit_that_pays_a_way_down_decides_something_whatever_is_sent(
         assert len(found.bad) + sum(len(rows) for _, rows in found.undecided) == n
 
 
+@pytest.mark.parametrize("n", [2, 40, batch.PLANES_FROM - 1])
+def test_the_cost_of_a_part_is_that_of_all_it_may_take(n: int) -> None:
+    """Tested point by point and failing: with one point outside, the value of all the others is taken too."""
+    part = Part(0, np.arange(n), np.zeros(72, np.uint64), search.Membership.OPEN)
+    assert not part.holds
+    direct = search._DIRECT_COST * n + search._PAIRING_COST + search._SUMS_SHARE * (n - 1)
+    assert direct <= part.cost <= direct + 1
+
+
 def test_nobody_knows_where_a_limited_search_looks() -> None:
     """A flood in the first half leaves the one bad proof in the other half as findable as its size says, and the order differs by run."""
     n = 1024
@@ -259,6 +268,17 @@ def test_false_proofs_and_low_order_components_together(counted: Counted) -> Non
     assert {b.index: b.reason.removesuffix("; points travel compressed") for b in verdict.bad} == (
         outside | false | {11: "proof.T: the compression flag is unset"}
     )
+
+
+@pytest.mark.usefixtures("planes_from_8")
+def test_no_sums_are_taken_of_nothing(counted: Counted) -> None:
+    """Where every proof of a part has a point outside, nothing is left whose value could be asked for."""
+    proofs, inputs = tiled(16)
+    proofs[:, 96] ^= 1
+    for proof in proofs:
+        add_torsion(proof, 0)
+    assert len(bv.verify_batch(key(), proofs, inputs).bad) == 16
+    assert 0 not in counted.sizes
 
 
 @pytest.mark.usefixtures("planes_from_8")

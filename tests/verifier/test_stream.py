@@ -47,9 +47,9 @@ def test_a_stream_is_as_one_batch() -> None:
     for size in (1, 7, 39, 40, 100):
         chunks = ((proofs[i : i + size], inputs[i : i + size]) for i in range(0, 40, size))
         assert bv.verify_stream(key(), chunks) == expected
-        assert bv.verify_stream(key(), [(proofs, inputs)], threads=2) == expected
         parts = list(stream.cut([(proofs, inputs)], rows=size))
         assert [len(p) for p, _, _ in parts] == [min(size, 40 - i) for i in range(0, 40, size)]
+    assert bv.verify_stream(key(), [(proofs, inputs)], threads=2) == expected
     assert bv.verify_stream(key(), []) == bv.Verdict(True, (), 0)
 
 
@@ -161,6 +161,14 @@ def test_a_file_of_records(record_file: Path, rows: int) -> None:
     record_file.write_bytes(data)
     verdict = bv.verify_stream(key(), bv.read_records(str(record_file), 2, rows=rows))
     assert verdict.bad == (bv.BadProof(41, DOES_NOT_HOLD),)
+
+
+def test_wide_records_are_read_in_fewer_rows(record_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipe does not say how much comes: room for 65,536 records of a key of many inputs would be terabytes."""
+    assert stream.rows_at_once(stream.record_bytes(28), stream.CHUNK) == stream.CHUNK
+    assert stream.rows_at_once(stream.record_bytes(2**24 - 1), stream.CHUNK) == 1
+    monkeypatch.setattr(stream, "CHUNK_BYTES", 10 * RECORD + 1)
+    assert [len(proofs) for proofs, _ in bv.read_records(record_file, 2, rows=20)] == [10] * 5
 
 
 def test_a_file_that_is_no_whole_number_of_records(record_file: Path) -> None:
@@ -328,6 +336,7 @@ def test_public_inputs_of_payloads(relation: str, fee: Any) -> None:
         ({"fee": "123"}, "fee"),
         ({"fee": np.float64(1)}, "fee"),
         ({"fee": np.array(1)}, "fee"),
+        ({"fee": [1, [2, 3], 4]}, "fee[1]"),
         ({"payloads": np.zeros((3, 255), np.uint8)}, "payloads"),
         ({"com": np.zeros((2, 32), np.uint8)}, "com"),
         ({"com": np.zeros((3, 32), np.int64)}, "com"),

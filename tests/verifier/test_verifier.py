@@ -543,7 +543,7 @@ def test_weights_are_drawn_after_all_bytes_are_fixed(monkeypatch: pytest.MonkeyP
     assert set(events[1:]) == {"weights"}
 
 
-@pytest.mark.parametrize("step", ["decode_proofs", "which_canonical"])
+@pytest.mark.parametrize("step", ["decode_proofs", "fr_below"])
 def test_every_step_sees_the_same_bytes(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     proofs, inputs = arrays(claims(4))
     contexts = np.zeros((4, 32), np.uint8)

@@ -10,6 +10,7 @@ from bonsai_circuits.errors import InputError
 from bonsai_circuits.witness.inputs import (
     MAX_BYTES,
     collapsed,
+    flatten_inputs,
     format_inputs,
     parse_inputs,
     read_inputs,
@@ -108,6 +109,16 @@ def test_missing_and_unknown_elements_are_named_as_ranges() -> None:
     with pytest.raises(InputError) as e:
         select_inputs(values | {"z[0]": 1, "z[1]": 1, "y": 2}, NAMES, ("o[0]", "o[1]"))
     assert str(e.value) == f"z[0..1]: there is no such input; {shape} and, if you like, {{o[0..1]}}"
+
+
+def test_a_list_for_a_number_is_named() -> None:
+    with pytest.raises(InputError, match=r"^fee: this is one number, not a list; expected \{fee\}"):
+        select_inputs(flatten_inputs({"fee": [10]}), ["fee"], ())
+
+
+def test_a_number_of_thousands_of_digits_is_an_error_of_ours() -> None:
+    with pytest.raises(InputError, match=r"^inputs: .* found: a number of 5000 digits$"):
+        parse_inputs(b'{"fee": ' + b"1" * 5000 + b"}", "inputs")
 
 
 def test_a_name_of_many_indices_is_an_unknown_name() -> None:

@@ -1,15 +1,16 @@
 """python -m bonsai_verifier KEY FILE...: verifies all proofs of the files, of any size, in bounded memory.
 
 A file is records back to back, each the public inputs of a proof, 32 bytes each, and the proof, 128 bytes.
-Exit code: 0 all valid, 1 a bad proof, 2 malformed input or usage, or an output that cannot be written, 130 interrupted.
+Exit code: 0 all valid, 1 a bad or undecided proof, 2 malformed input or usage, or an output that cannot be written, 3 a defect of this
+program, 130 interrupted.
 """
 
 import argparse
 import bisect
-import contextlib
 import json
 import sys
 import time
+import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,10 @@ import numpy as np
 
 from .batch import NO_CONTEXT, Verdict
 from .errors import BonsaiError, InputError
-from .stream import CHUNK, Chunk, read_records, stream_verdicts
+from .stream import CHUNK, Chunk, read_records, record_bytes, rows_at_once, stream_verdicts
 from .wire import decode_verifying_key
 
-VALID, BAD, MALFORMED, INTERRUPTED = 0, 1, 2, 130
+VALID, BAD, MALFORMED, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
 _PROGRESS_S = 0.2  # from one line of progress to the next
 
 
@@ -42,12 +43,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _answered(args: argparse.Namespace) -> int:
     try:
         report = _verified(args)
-    except (BonsaiError, OSError) as error:
+    except _NoOutputError:
+        raise
+    except Exception as error:  # the interpreter's own exit code for it, 1, would be a verdict
         if args.json:
             about = {"type": type(error).__name__, "field": getattr(error, "field", ""), "message": str(error)}
             _put_json({"ok": False, "error": about})
-        _complain(str(error))
-        return MALFORMED
+        if isinstance(error, BonsaiError | OSError):
+            _complain(str(error))
+            return MALFORMED
+        _complain("internal error, please report it\n" + "".join(traceback.format_exception(error)))
+        return INTERNAL
     report.end()
     return BAD if report.n_bad or report.n_undecided else VALID
 
@@ -89,14 +95,14 @@ def _verified(args: argparse.Namespace) -> "_Report":
 def _chunks(paths: list[Path], n_public: int, report: "_Report") -> Iterator[Chunk]:
     """The records of all files, those of small ones together."""
     waiting: list[Any] = []
-    n = 0
+    n, most = 0, rows_at_once(record_bytes(n_public), CHUNK)
     for path in paths:
         report.begin(path)
         for chunk in read_records(path, n_public):
             waiting.append(chunk)
             report.n_read += len(chunk[0])
             n += len(chunk[0])
-            if n >= CHUNK:
+            if n >= most:
                 yield chunk if len(waiting) == 1 else _joined(waiting)
                 n, waiting = 0, []
     if waiting:
@@ -189,9 +195,11 @@ def _put_json(value: dict[str, object]) -> None:
 
 
 def _complain(message: str) -> None:
-    with contextlib.suppress(OSError, ValueError):  # then the exit code says it alone
+    try:
         if sys.stderr is not None:
             sys.stderr.write(f"error: {message}\n")
+    except (OSError, ValueError):  # then the exit code says it alone
+        sys.stderr = None
 
 
 if __name__ == "__main__":

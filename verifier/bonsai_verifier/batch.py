@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from . import equation
 from .curve import PLANES_FROM
 from .errors import BonsaiError, InputError, WireError
-from .field import Octets, Words
-from .pairing import gt_inverse, gt_is_one, gt_mul
+from .field import Octets, Words, fr_below
+from .pairing import gt_div, gt_is_one
 from .parameters import CONTEXT_BYTES, PROOF_BYTES, SCALAR_BYTES, WEIGHT_BITS
 from .search import Group, Membership, Part, batch_cost, search
 from .threads import ALONE, Run, Workers, blocks, count, workers
@@ -33,7 +33,6 @@ from .wire import (
     exactly,
     proof_fault,
     subgroup_faults,
-    which_canonical,
 )
 
 Errors: TypeAlias = dict[int, BonsaiError]
@@ -127,9 +126,10 @@ def verify_batches(
     """The verdicts of several batches, each with a key of its own, for the price of one product of pairings.
 
     In: for each batch what `verify_batch` takes: (vk, proofs, public_inputs) or (vk, proofs, public_inputs, contexts).
-    threads, search_limit, seed_for_tests, Raises: as verify_batch; the limit is on all searches together, and an InputError says which
-    batch it is about.
-    Cost: three sums a batch; 2 K + 1 pairings for K keys, fewer where keys share tau; K more products if not all batches are good.
+    threads, search_limit, seed_for_tests, Raises: as verify_batch; the limit is on all searches together, not on the products that tell
+    K failing batches apart, and an InputError says which batch it is about.
+    Cost: three sums a batch; 2 K + 1 pairings for K keys, fewer where keys share tau; K - 1 more products if not all of K batches are good,
+    each as dear as 100 proofs: join batches of one key.
     """
     check_options(threads, search_limit, seed_for_tests)
     if not isinstance(batches, Iterable):
@@ -202,7 +202,7 @@ def _failing_parts(groups: list[Group], subgroup_seen: list[bool], run: Run) -> 
         values.append(whole if gt_is_one(whole) else equation.value([(g.vk, s)]))
     last = whole
     for value in values:
-        last = gt_mul(last, gt_inverse(value))
+        last = gt_div(last, value)
     return [
         Part(i, np.arange(len(g.claims)), value, Membership.SHOWN if s.in_subgroup else Membership.REFUTED)
         for i, (g, value, s) in enumerate(zip(groups, [*values, last], sums, strict=True))
@@ -308,8 +308,7 @@ def _read(
     contexts: Contexts = NO_CONTEXT,
     run: Workers = ALONE,
 ) -> _Read:
-    if not isinstance(vk, VerifyingKey):
-        raise InputError("vk", f"expected a VerifyingKey, as decode_verifying_key gives it, got {type(vk).__name__}")
+    check_key(vk)
     n = how_many("proofs", proofs)
     if how_many("public_inputs", public_inputs) != n:
         raise InputError("public_inputs", f"{len(public_inputs)} for {n} proofs")
@@ -327,7 +326,7 @@ def _read(
         inputs, data = np.array(input_rows[at], order="C"), np.array(proof_rows[at], order="C")
         context_of = common if common is not None else np.array(context_rows[at], order="C")
         decoded = decode_proofs(data, subgroup=False)
-        canonical = which_canonical(inputs)
+        canonical = fr_below(inputs)
         faults[at] = decoded.fault
         wrong_input[at] = -1
         if not canonical.all():
@@ -360,6 +359,12 @@ def _read(
         index,
         claims if len(index) == n else claims[index],
     )
+
+
+def check_key(vk: object) -> None:
+    """Raises InputError: not a key."""
+    if not isinstance(vk, VerifyingKey):
+        raise InputError("vk", f"expected a VerifyingKey, as decode_verifying_key gives it, got {type(vk).__name__}")
 
 
 def how_many(name: str, rows: object) -> int:

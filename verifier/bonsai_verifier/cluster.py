@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .batch import NO_CONTEXT, Contexts, InputsOfProofs, Proofs, Verdict, check_options
+from .batch import NO_CONTEXT, Contexts, InputsOfProofs, Proofs, Verdict, check_key, check_options
 from .batch import verify_batch as _verify_batch
 from .errors import InputError
 from .parameters import CONTEXT_BYTES, PROOF_BYTES, SCALAR_BYTES
@@ -80,6 +80,7 @@ def stream_verdicts(
 ) -> Iterator[Verdict]:
     """As `bonsai_verifier.stream_verdicts`: one verdict a task, in the order of the chunks."""
     check_options(threads, search_limit, seed_for_tests)
+    check_key(vk)
     rows = max(1, min(CHUNK, TASK_BYTES // (PROOF_BYTES + SCALAR_BYTES * vk.n_public + CONTEXT_BYTES)))
     under_way: deque[tuple[int, Any]] = deque()
     with _client_of(client) as dask:

@@ -163,9 +163,9 @@ def negate_g1(points: Words) -> Words:
     return out
 
 
-def g1_sum(points: Words, scalars: Words, *, in_g1: bool = False, run: Run = map) -> Words:
+def g1_sum(points: Words, scalars: Words, *, in_g1: bool = False) -> Words:
     """sum k_i P_i as (12,).  In: points (n, 12), of G1 if in_g1; scalars (n, 4), plain integers, not Montgomery.  More: kernels/msm.py."""
-    out: Words = _msm.g1_msm(points, scalars, in_g1=in_g1, run=run)
+    out: Words = _msm.g1_msm(points, scalars, in_g1=in_g1)
     return out
 
 

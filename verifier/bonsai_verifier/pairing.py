@@ -53,14 +53,9 @@ def gt_is_one(a: Words) -> bool:
     return a.tobytes() == _ONE
 
 
-def gt_mul(a: Words, b: Words) -> Words:
-    """a b."""
-    return portable.multiply(a, b)
-
-
-def gt_inverse(a: Words) -> Words:
-    """1/a, by one conjugation."""
-    return portable.conjugate(a)
+def gt_div(a: Words, b: Words) -> Words:
+    """a / b, by one conjugation."""
+    return portable.multiply(a, portable.conjugate(b))
 
 
 def _body() -> ModuleType:

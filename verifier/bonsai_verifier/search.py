@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from . import equation
 from .curve import PLANES_FROM
 from .field import Words
-from .pairing import gt_inverse, gt_is_one, gt_mul
+from .pairing import gt_div, gt_is_one
 from .threads import Run
 from .wire import VerifyingKey, proof_fault, subgroup_faults
 
@@ -80,10 +80,14 @@ class Part:
     def cost(self) -> float:
         """At most that of `open`."""
         n = len(self.rows)
-        cost = 0.0 if self.holds or n == 1 else _PAIRING_COST + n / 2 * _SUMS_SHARE
-        if self.membership is not Membership.SHOWN:
-            cost += _DIRECT_COST * n if n < PLANES_FROM else _PLANES_COST + n * _PLANES_SHARE
-        return cost
+        fails = not self.holds and n > 1
+        halves = _PAIRING_COST + n / 2 * _SUMS_SHARE if fails else 0.0
+        if self.membership is Membership.SHOWN:
+            return halves
+        if n < PLANES_FROM:  # point by point; then the value of what is left, which may be all but one
+            return _DIRECT_COST * n + (_PAIRING_COST + n * _SUMS_SHARE if fails else 0.0)
+        planes = _PLANES_COST + n * _PLANES_SHARE
+        return planes if self.membership is Membership.OPEN else planes + halves
 
     @property
     def cost_of_way_down(self) -> float:
@@ -183,8 +187,8 @@ def _open(groups: Sequence[Group], part: Part, run: Run) -> _Opened:
     if part.membership is not Membership.SHOWN and len(rows) < PLANES_FROM:
         bad, fine = _outside(group, rows)
         value = part.value
-        if bad and not part.holds:
-            value = _quotient(value, _value(group, rows[~fine], run))
+        if bad and fine.any() and not part.holds:
+            value = gt_div(value, _value(group, rows[~fine], run))
         rest = Part(part.group, rows[fine], value, Membership.SHOWN)
         return bad, _failing([rest] if fine.any() else [])
     if part.membership is Membership.OPEN:
@@ -206,7 +210,7 @@ def _halves(group: Group, part: Part, run: Run) -> tuple[Part, Part]:
         sums = equation.sums(group.vk, claims, weights, in_g1=not refuted, test=refuted, run=run)
         shown = sums.in_subgroup
         left_value = equation.value([(group.vk, sums)])
-        right_value = _quotient(part.value, left_value)
+        right_value = gt_div(part.value, left_value)
     if not refuted:
         of_left = of_right = Membership.SHOWN
     elif shown:
@@ -214,10 +218,6 @@ def _halves(group: Group, part: Part, run: Run) -> tuple[Part, Part]:
     else:
         of_left, of_right = Membership.REFUTED, Membership.OPEN
     return Part(part.group, left, left_value, of_left), Part(part.group, right, right_value, of_right)
-
-
-def _quotient(whole: Words, part: Words) -> Words:
-    return gt_mul(whole, gt_inverse(part))
 
 
 def _failing(parts: Iterable[Part]) -> list[Part]:

@@ -38,6 +38,9 @@ Chunk: TypeAlias = tuple[Proofs, InputsOfProofs] | tuple[Proofs, InputsOfProofs,
 Commitments: TypeAlias = Octets | Callable[[Octets], Octets]
 
 CHUNK = 1 << 16  # proofs: larger batches cost the same a proof, and more memory
+CHUNK_BYTES = (
+    1 << 26
+)  # of records that are read at once, so fewer than CHUNK of more than 28 public inputs; one at least
 
 
 def verify_stream(
@@ -138,7 +141,7 @@ def read_records(path: str | os.PathLike[str], n_public: int, *, rows: int = CHU
     if not is_count(n_public):
         raise InputError("n_public", f"expected the key's number of public inputs, vk.n_public, got {n_public!r}")
     inputs_size = SCALAR_BYTES * n_public
-    for data in _read_rows(Path(path), inputs_size + PROOF_BYTES, rows):
+    for data in _read_rows(Path(path), record_bytes(n_public), rows):
         yield data[:, inputs_size:], data[:, :inputs_size].reshape(len(data), n_public, SCALAR_BYTES)
 
 
@@ -166,10 +169,21 @@ def read_payloads(
             raise InputError(name, f"{len(given)} for {first} payloads")
 
 
+def record_bytes(n_public: int) -> int:
+    """Of the public inputs of a proof and the proof."""
+    return SCALAR_BYTES * n_public + PROOF_BYTES
+
+
+def rows_at_once(size: int, rows: int) -> int:
+    """How many rows of so many bytes are read at once: `rows`, or fewer, that they stay below CHUNK_BYTES."""
+    return max(1, min(rows, CHUNK_BYTES // size))
+
+
 def _read_rows(path: Path, size: int, rows: int) -> Iterator[Octets]:
     """A file in arrays (m, size) of its own, m <= rows."""
     if not is_count(rows) or not rows:
         raise InputError("rows", f"expected a number of rows from 1 on, got {rows!r}")
+    rows = rows_at_once(size, rows)
     path = path.absolute()  # in the folder of now
     with path.open("rb", buffering=0) as file:
         before = os.fstat(file.fileno())

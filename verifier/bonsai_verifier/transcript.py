@@ -47,18 +47,6 @@ def derive_key(context_string: str, material: Buffer, length: int = DIGEST_BYTES
     return _hash(_context_key(context_string), material, length, kernels.DERIVE_KEY_MATERIAL)
 
 
-def derive_key_many(context_string: str, material: Octets) -> Octets:
-    """derive_key of each row, 64 bytes of output.  In: (n, length) uint8.  Out: (n, 64) uint8.
-
-    Raises InputError: another shape or type.
-    """
-    if material.ndim != 2 or material.dtype != np.uint8:
-        raise InputError(
-            "material", f"expected an (n, length) array of uint8, got {material.shape} of {material.dtype}"
-        )
-    return _derive_key_many(context_string, len(material), [material])
-
-
 def challenge(vk_digest: bytes, context: bytes, public_inputs: Sequence[bytes] | Octets, t_bytes: bytes) -> int:
     """r in [0, FR_MODULUS) for one proof.
 

@@ -30,7 +30,7 @@ from .curve import (
     in_g1_many,
 )
 from .errors import CircuitMismatch, InputError, KeyRefused, WireError
-from .field import Octets, Words, fr_is_canonical
+from .field import Octets, Words, fr_below, fr_is_canonical
 from .pairing import product_is_one
 from .parameters import (
     DIGEST_BYTES,
@@ -290,7 +290,7 @@ def _fee_rows(fee: Fees, n: int) -> Octets:
 
 def check_fee(fee: object) -> None:
     """One for all, or a list or array of them.  Raises InputError: another type."""
-    many = isinstance(fee, Sequence | np.ndarray) and not isinstance(fee, str | bytes) and np.ndim(fee) == 1
+    many = isinstance(fee, Sequence | np.ndarray) and not isinstance(fee, str | bytes) and getattr(fee, "ndim", 1) == 1
     if not many and not isinstance(fee, int | np.integer):
         raise InputError("fee", f"expected an integer for all, or a list or array of them, got {type(fee).__name__}")
 
@@ -314,7 +314,7 @@ def encode_public_inputs(values: PublicInputs, n_public: int) -> Octets:
                 "public", f"expected ({n_public}, {SCALAR_BYTES}) of uint8, got {values.shape} of {values.dtype}"
             )
         rows = np.array(values, order="C")
-        for i in np.flatnonzero(~which_canonical(rows)):
+        for i in np.flatnonzero(~fr_below(rows)[:, 0]):
             raise InputError(f"public[{i}]", "not in [0, r)")
         return rows
     data = b"".join([_encode_input(x, f"public[{i}]") for i, x in enumerate(values)])
@@ -330,12 +330,6 @@ def _encode_input(x: object, name: str) -> bytes:
 def scalar_words(data: Octets) -> Words:
     """(..., 32) bytes -> (..., 4) words, not checked to be below r."""
     return np.ascontiguousarray(data).view("<u8").astype(np.uint64, copy=False)
-
-
-def which_canonical(data: Octets) -> NDArray[np.bool_]:
-    """Which of the (..., 32) bytes are below r."""
-    words = scalar_words(data)
-    return fr_is_canonical(words.reshape(-1, 4)).reshape(words.shape[:-1])
 
 
 # Verifying keys --------------------------------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ use ark_serialize::{CanonicalDeserialize, CanonicalSerialize};
 pub type Integer = <Fr as PrimeField>::BigInt;
 
 pub struct Arkworks {
-    encoded: Vec<[u8; 48]>,
     t: Vec<G1Affine>,
     u: Vec<G1Affine>,
     rho: Vec<Integer>,
@@ -32,7 +31,6 @@ pub fn integer(bytes: &[u8]) -> Integer {
 impl Arkworks {
     pub fn new(batch: &Batch) -> Self {
         Self {
-            encoded: batch.t.iter().chain(&batch.u).copied().collect(),
             t: batch.t.iter().map(decode).collect(),
             u: batch.u.iter().map(decode).collect(),
             rho: batch.rho.iter().map(|x| integer(x)).collect(),
@@ -52,10 +50,6 @@ impl Peer for Arkworks {
         let sum = G1Projective::msm_bigint(points, scalars).into_affine();
         sum.serialize_compressed(&mut out[..]).expect("48 bytes");
         out
-    }
-
-    fn decode(&self) -> Option<bool> {
-        Some(self.encoded.iter().all(|bytes| G1Affine::deserialize_compressed(&bytes[..]).is_ok()))
     }
 
     fn pairing(&self) -> bool {

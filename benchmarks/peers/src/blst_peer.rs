@@ -5,7 +5,6 @@ use blst::*;
 use std::ptr;
 
 pub struct Blst {
-    encoded: Vec<[u8; 48]>,
     t: Vec<blst_p1_affine>,
     u: Vec<blst_p1_affine>,
     rho: Vec<[u8; 16]>,
@@ -22,7 +21,6 @@ fn decode(bytes: &[u8; 48]) -> blst_p1_affine {
 impl Blst {
     pub fn new(batch: &Batch) -> Self {
         Self {
-            encoded: batch.t.iter().chain(&batch.u).copied().collect(),
             t: batch.t.iter().map(decode).collect(),
             u: batch.u.iter().map(decode).collect(),
             rho: batch.rho.clone(),
@@ -79,10 +77,6 @@ impl Peer for Blst {
             1 => pippenger(&self.u, &self.rho, 128),
             _ => pippenger(&self.u, &self.rho_r, 255),
         }
-    }
-
-    fn decode(&self) -> Option<bool> {
-        Some(self.encoded.iter().all(|bytes| unsafe { blst_p1_affine_in_g1(&decode(bytes)) }))
     }
 
     fn pairing(&self) -> bool {

@@ -6,7 +6,6 @@
 //! and n scalars rho r (32 bytes), integers little-endian; LIBRARY is blst, arkworks, and mcl with the feature `mcl`:
 //!
 //!     sums LIBRARY          sum rho T, sum rho U, sum (rho r) U     ->  seconds of each of the three, and the three sums, compressed
-//!     decode LIBRARY        the 2n points from bytes, each checked  ->  seconds
 //!     pairing LIBRARY       two pairings and one comparison         ->  seconds of one
 //!
 //! `bonsai-peers yardstick`:
@@ -43,8 +42,6 @@ pub struct Batch {
 pub trait Peer {
     /// Number 0, 1, 2: sum rho T, sum rho U, sum (rho r) U, compressed.
     fn sum(&self, number: usize) -> [u8; 48];
-    /// All points from bytes, on the curve and in the subgroup; None where the library reads another form.
-    fn decode(&self) -> Option<bool>;
     /// e(P, Q) = e(P, Q) by two Miller loops and one final exponentiation.
     fn pairing(&self) -> bool;
 }
@@ -77,10 +74,6 @@ fn answer(peer: &dyn Peer, question: &str) -> Option<String> {
                 sums.push(sum.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
             }
             Some(format!("{} {}", seconds.join(" "), sums.join(" ")))
-        }
-        "decode" => {
-            assert!(black_box(peer.decode())?, "a point was refused");
-            Some(format!("{:.9}", began.elapsed().as_secs_f64()))
         }
         "pairing" => {
             for _ in 0..PAIRINGS {

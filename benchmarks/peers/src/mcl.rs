@@ -59,10 +59,6 @@ impl Peer for Mcl {
         compress_hex(&sum.get_str(16))
     }
 
-    fn decode(&self) -> Option<bool> {
-        None // its own form of points is another one
-    }
-
     fn pairing(&self) -> bool {
         let (mut left, mut right, mut out) = (GT::zero(), GT::zero(), GT::zero());
         let mut minus = G1::zero();

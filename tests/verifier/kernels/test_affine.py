@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from py_ecc.optimized_bls12_381.optimized_curve import G1, Z1, add, multiply, neg
 
 from bonsai_verifier.kernels import cpu, g1, msm
-from bonsai_verifier.kernels.buckets import NONE
+from bonsai_verifier.kernels.buckets import MAX_POOL_ROWS, NONE
 from bonsai_verifier.parameters import FR_MODULUS, G1_COFACTOR
 from tests.verifier.kernels.test_g1 import Point, affine, from_affine, on_curve, same
 
@@ -116,7 +116,7 @@ def test_batches_meet_without_a_seam(adder: ModuleType, shift: int) -> None:
     pairs = [(k % 7, 7, k % 2) for k in range(n)]
     for k in (0, 7, 8, adder.BATCH - 1, adder.BATCH, adder.BATCH + 1, n - 1):
         pairs[k] = (3, 3, k % 2)
-    check(pairs, *run_pairs(adder, pairs, k % 3))
+    check(pairs, *run_pairs(adder, pairs, shift % 3))
 
 
 def test_scratch_of_an_earlier_call_does_not_matter(adder: ModuleType) -> None:
@@ -130,6 +130,15 @@ def test_scratch_of_an_earlier_call_does_not_matter(adder: ModuleType) -> None:
 def test_no_pair_is_none(adder: ModuleType) -> None:
     pool = adder.new_pool(2)
     adder.add_pairs(pool, np.zeros((4, adder.SPARE_COLUMNS + 1), np.int32), np.zeros(1, np.uint8), 0, adder.scratch())
+
+
+def test_a_pool_has_no_more_rows_than_names(adder: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checked before anything is taken: the pool itself would be of 100 gigabytes."""
+    assert np.iinfo(np.int32).max == 2 * (MAX_POOL_ROWS - 1) + 1
+    monkeypatch.setattr(adder, "MAX_POOL_ROWS", 40)
+    assert len(adder.new_pool(40 - adder.SPARE_ROWS)) == 40
+    with pytest.raises(ValueError, match="have names"):
+        adder.new_pool(41 - adder.SPARE_ROWS)
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 40])

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .buckets import MAX_POOL_ROWS
 from .cache import inner, kernel
 from .fp import (
     FP_BYTES,
@@ -44,7 +45,9 @@ _ADDS, _CANCELS, _DOUBLES = 0, 1, 2
 
 
 def new_pool(n_rows: int) -> Any:
-    """Room for n_rows points.  96 bytes each."""
+    """Room for n_rows points.  96 bytes each.  Raises ValueError: more rows than have names."""
+    if n_rows + SPARE_ROWS > MAX_POOL_ROWS:
+        raise ValueError(f"a pool of {n_rows} points, of which {MAX_POOL_ROWS - SPARE_ROWS} have names")
     return np.empty((n_rows + SPARE_ROWS, ROW_WORDS), np.uint64)
 
 

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from .buckets import MAX_POOL_ROWS
 from .cache import inner, kernel
 from .fp import FP_BYTES, FP_WORDS
 from .fp_lanes import FP_BLOCK, FP_LANES, fp8_inv, fp8_one
@@ -90,7 +91,9 @@ _P = FP_LANES.modulus
 
 
 def new_pool(n_rows: int) -> Any:
-    """Room for n_rows points.  128 bytes each."""
+    """Room for n_rows points.  128 bytes each.  Raises ValueError: more rows than have names."""
+    if n_rows + SPARE_ROWS > MAX_POOL_ROWS:
+        raise ValueError(f"a pool of {n_rows} points, of which {MAX_POOL_ROWS - SPARE_ROWS} have names")
     pool = aligned((n_rows + SPARE_ROWS) * ROW_WORDS).reshape(-1, ROW_WORDS)
     pool[n_rows:] = 0
     pool[n_rows + 1, 0] = 1
@@ -507,7 +510,7 @@ def double_rows(pool, first, n, scratch):
     base = row(scratch, 0)
     steps, total = base + _STEP_BYTES, base + _PRODUCT
     whole, rest = n - n % LANES, n % LANES
-    last = np.empty((2 * LANES, ROW_WORDS), np.uint64)
+    last = np.empty((LANES, ROW_WORDS), np.uint64)
     at = row(last, 0)
     for start in range(0, whole, BATCH):
         count = min(BATCH, whole - start) // LANES

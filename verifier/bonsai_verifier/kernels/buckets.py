@@ -28,6 +28,7 @@ from .cache import kernel
 
 MAX_WINDOW = 16  # a digit is an int16
 NONE = -1
+MAX_POOL_ROWS = 1 << 30  # a name, 2 row + 1 at most, is an int32
 A, B, D, K = 0, 1, 2, 3
 ROUND = 4096  # pairs at which a round is full
 _BUCKETS_OF_A_JOB = 1 << 13

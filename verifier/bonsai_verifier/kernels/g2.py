@@ -48,7 +48,6 @@ from .limbs import WORD_BITS, WORD_BYTES, load_word, row, rows, stack
 from .weierstrass import Field, group
 
 G2_AFFINE_WORDS = 24
-G2_PROJECTIVE_WORDS = 36
 # (x, y) of E' is (x/w^2, y/w^3) of E, w^6 = xi.  Its p-th power is (conj(x)/w^2p, conj(y)/w^3p), back on E' (conj(x) w^(2 - 2p),
 # conj(y) w^(3 - 3p)), and w^(1 - p) = xi^((1 - p)/6), where exponents of xi count modulo p^2 - 1.
 PSI_X, PSI_Y = (plain_fp2_pow(XI, i * (1 - FP_MODULUS) // 6 % (FP_MODULUS**2 - 1)) for i in (2, 3))

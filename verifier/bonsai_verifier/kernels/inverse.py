@@ -128,11 +128,11 @@ def _apply_modulo(b: ir.IRBuilder, d: ir.Value, e: ir.Value, matrix: list[ir.Val
     """
     ds, es = _get(b, d, len(m)), _get(b, e, len(m))
     d_sign, e_sign = b.ashr(ds[-1], I64(63)), b.ashr(es[-1], I64(63))
-    minus_inverse = pow(sum(x << (STEPS * i) for i, x in enumerate(m)), -1, 2**STEPS)
+    inverse = pow(sum(x << (STEPS * i) for i, x in enumerate(m)), -1, 2**STEPS)
     for address, (u, v) in ((d, matrix[:2]), (e, matrix[2:])):
         columns = [b.add(_wide(b, u, x), _wide(b, v, y)) for x, y in zip(ds, es)]
         k = b.add(b.and_(u, d_sign), b.and_(v, e_sign))
-        low = b.add(b.mul(b.trunc(columns[0], I64), I64(minus_inverse)), k)
+        low = b.add(b.mul(b.trunc(columns[0], I64), I64(inverse)), k)
         k = b.sub(k, b.and_(low, I64(_MASK)))
         _put(b, address, _shifted(b, [b.add(t, _wide(b, k, I64(x))) if x else t for t, x in zip(columns, m)]))
 

@@ -494,7 +494,7 @@ def negate_where(m: Machine, mask: Any, x: Limbs) -> Limbs:
 
 
 def constant(m: Machine, f: LaneField, x: int) -> Limbs:
-    """The integer x in [0, p) in every lane, in Montgomery form."""
+    """The integer x modulo p in every lane, in Montgomery form."""
     return [m.const(limb) for limb in f.limbs(x * f.radix % f.modulus)]
 
 

@@ -61,7 +61,7 @@ class G1Sum(NamedTuple):
 # Sums ------------------------------------------------------------------------------------------------------------------------
 
 
-def g1_msm(points: Array, scalars: Array, *, in_g1: bool = False, run: Run = map) -> Array:
+def g1_msm(points: Array, scalars: Array, *, in_g1: bool = False) -> Array:
     """sum_i k_i P_i.
 
     In: points (n, 12) affine, anywhere on the curve; scalars (n, 4) integers below 2^256.  Out: (12,) affine; O for n = 0.
@@ -69,7 +69,7 @@ def g1_msm(points: Array, scalars: Array, *, in_g1: bool = False, run: Run = map
     """
     if len(points) != len(scalars):
         raise ValueError(f"{len(points)} points for {len(scalars)} scalars")
-    return g1_sums([points], [scalars], [(0, 0)], in_g1=in_g1, run=run)[0].total
+    return g1_sums([points], [scalars], [(0, 0)], in_g1=in_g1)[0].total
 
 
 def g1_total(points: Sequence[Array]) -> Array:
