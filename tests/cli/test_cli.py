@@ -276,7 +276,7 @@ def test_an_unsatisfied_witness_is_not_proved(bonsai: Any, tmp_path: Path) -> No
         ({"surplus": "1"}, "there is no such input"),
         ({"fee": "x"}, "fee: expected one non-negative integer"),
         ({"fee": 1.5}, "exact integer"),
-        ({"fee": [1]}, "fee: this input is missing"),
+        ({"fee": [1]}, "fee: this is one number, not a list"),
         ({"fee": {}}, "fee: expected one non-negative integer"),
         ({"fee": "-1"}, "fee: expected"),
         ({"fee": str(2**255)}, "fee: is not in [0, r)"),

@@ -384,8 +384,10 @@ def test_every_private_wire_is_bound(relation: str, shape: str) -> None:
         assert loose_wires(c.square, w.square(), n_fixed) == []
 
 
-def test_blindings_are_taken_modulo_the_order() -> None:
-    """In the clear a blinding is below r_J; the circuit binds its digits, and those of s + r_J stand for the same multiple of R."""
+def test_blindings_are_below_the_order() -> None:
+    """As in the clear: the circuit binds digits, and those of s + r_J stand for the same multiple of R, so inputs are refused."""
     honest_send = example("send", "none")
-    for s, same in ((honest_send["s"] + ORDER, True), (honest_send["s"] + 1, False), (R - 1, False)):
-        assert satisfied("send", "none", honest_send | {"s": s}) == same
+    for s in (honest_send["s"] + ORDER, ORDER, R - 1):
+        with pytest.raises(InputError, match=r"^s: is not below"):
+            satisfied("send", "none", honest_send | {"s": s})
+    assert not satisfied("send", "none", honest_send | {"s": honest_send["s"] + 1})
