@@ -3,7 +3,7 @@
 An element of the state is a *pair* of blocks, one behind the other; a number of the table is five words of 52 bits, for all lanes.
 
 Order.  LLVM's scheduler gathers what belongs together, which undoes what writers interleave: a chain of three multiplications then waits
-for itself.  A `fence` is a label, no instruction, that nothing is moved across; between the turns of `in_turns` it keeps them as written.
+for itself.  A `fence` is a label, no instruction, that nothing is moved across; between the turns of `fenced` it keeps them as written.
 
 Bounds.  Nothing is reduced below the modulus p before the digest.  Every value is normalised.  For at most 16 inputs those of S-boxes are
 below 1.7 p over Fr of BLS12-381 and 1.2 p over Fr of BN254, all others below 13 p and 9 p, far below R, and the digest is below 2 p:
@@ -26,6 +26,7 @@ from bonsai_verifier.kernels.lanes import (
     aligned,
     carry,
     exact,
+    in_turn,
     limbs_from_words,
     load,
     load_rows,
@@ -64,19 +65,15 @@ class _Machine(Machine):
         self.builder.call(f, [module.add_metadata([ir.MetaDataString(module, "order")])])
 
 
-def in_turns(m, *writers):
+def fenced(m, *writers):
     """As lanes.together, with a fence behind every turn."""
-    results, running = [None] * len(writers), list(enumerate(writers))
-    while running:
-        for item in list(running):
-            i, writer = item
-            try:
-                next(writer)
-            except StopIteration as end:
-                results[i] = end.value
-                running.remove(item)
+    turns = in_turn(*writers)
+    while True:
+        try:
+            next(turns)
+        except StopIteration as end:
+            return end.value
         m.fence()
-    return results
 
 
 def entered(m, f, words, number):
@@ -197,7 +194,7 @@ def _operations(name, f):
     @named
     def poseidon_fifth(b, d, x):
         m = _Machine(b)
-        _store_halves(m, f, d, in_turns(m, *(fifth_power(m, f, v) for v in _halves(m, f, x))))
+        _store_halves(m, f, d, fenced(m, *(fifth_power(m, f, v) for v in _halves(m, f, x))))
 
     @named
     def poseidon_row(b, d, last, v, stride, n, k):
@@ -205,7 +202,7 @@ def _operations(name, f):
         constant = _number(m, k)
         columns = [[*[m.zero] * _N, *plus(m, constant, x)] for x in _halves(m, f, last)]
         columns, _, _ = _add_products(b, f, columns, v, stride, n, m.offset(k, _NUMBER))
-        _store_halves(m, f, d, in_turns(m, *(settled(m, f, t) for t in columns)))
+        _store_halves(m, f, d, fenced(m, *(settled(m, f, t) for t in columns)))
 
     def partial_round(b, x, columns, v, k):
         """The S-box and the last LEAST_FACTORS products of one half are written in turn, then those of the other."""
@@ -214,7 +211,7 @@ def _operations(name, f):
             elements = (load(m, f, m.offset(v, _PAIR * j + _HALF * half)) for j in range(LEAST_FACTORS))
             numbers = (_number(m, k, j) for j in range(LEAST_FACTORS))
             at = m.offset(x, _HALF * half)
-            s, rest = in_turns(m, fifth(m, f, load(m, f, at)), linear_part(m, f, t, elements, numbers))
+            s, rest = fenced(m, fifth(m, f, load(m, f, at)), linear_part(m, f, t, elements, numbers))
             out = next_round(m, s, rest)
             store(m, f, m.offset(at, _PAIR), out[:_N])
             store(m, f, m.offset(at, 2 * _PAIR), out[_N:])

@@ -29,6 +29,7 @@ from bonsai_verifier.kernels.lanes import (
     difference,
     enter,
     exact,
+    in_turn,
     leave,
     limbs_from_words,
     load,
@@ -111,20 +112,6 @@ def packed(points):
 # Writers ---------------------------------------------------------------------------------------------------------------------
 
 
-def paired(*writers):
-    """A writer that runs others in turn; their results."""
-    results, running = [None] * len(writers), dict(enumerate(writers))
-    while running:
-        for i in list(running):
-            try:
-                next(running[i])
-            except StopIteration as end:
-                results[i] = end.value
-                del running[i]
-        yield
-    return results
-
-
 def coordinates(m, rows):
     """x and y of eight points, each a vector of words."""
     words = transpose(m, rows)
@@ -149,7 +136,7 @@ def ordinate(m, s, run, y_a):
 
 def difference_of_products(m, x, y, z, w):
     """x y - z w.  In: normalised, x y <= 12 p^2, z w <= 2 p^2.  Out: weak."""
-    first, second = yield from paired(product(m, x, y), product(m, z, w))
+    first, second = yield from in_turn(product(m, x, y), product(m, z, w))
     return weaken(m, _F, (yield from reduced(m, _F, minus(m, first, second))))
 
 
@@ -182,7 +169,7 @@ def sum_of_halves(m, a, distance):
         return select(m, low, first, second)
 
     z_own = split(zz, zzz)
-    u, s, z = yield from paired(
+    u, s, z = yield from in_turn(
         multiply(m, _F, x, swapped(zz)),
         multiply(m, _F, y, swapped(zzz)),
         multiply(m, _F, z_own, split(swapped(zz), swapped(zzz))),
@@ -195,7 +182,7 @@ def sum_of_halves(m, a, distance):
     ppp_v = yield from multiply(m, _F, split(p, u_other), split(pp_rr, pp_other))
     other = swapped(ppp_v)  # V low, PPP high
     x = third_abscissa(m, pp_other, ppp_v, other)
-    z, t = yield from paired(
+    z, t = yield from in_turn(
         multiply(m, _F, z, split(pp_rr, other)),
         multiply(m, _F, split(r, s_other), split(difference(m, _F, other, x, 2), other)),
     )

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from bonsai_circuits.errors import InputError
 from bonsai_circuits.native import pallas, sinsemilla
-from tests.kernels.conftest import body  # noqa: F401 - a fixture, found by its name here
 from tests.reference import sinsemilla as reference
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "sinsemilla.json").read_text())

@@ -10,7 +10,6 @@ from bonsai_circuits.errors import InputError
 from bonsai_circuits.native.pallas import P
 from bonsai_circuits.trees import orchard
 from bonsai_circuits.trees.orchard import OrchardTree, empty_roots
-from tests.kernels.conftest import body  # noqa: F401 - a fixture, found by its name here
 from tests.reference import sinsemilla as reference
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "sinsemilla.json").read_text())

@@ -270,19 +270,29 @@ def _first(n: int) -> ir.Constant:
     return ir.Constant(_MASK, [int(i < n) for i in range(LANES)])
 
 
-def together(*writers: Writer) -> list[Limbs]:
-    """The results of writers, run in turn from one `yield` to the next."""
+def in_turn(*writers: Writer) -> Writer:
+    """A writer that runs others from one `yield` to the next, each in its turn; their results."""
     results: list[Any] = [None] * len(writers)
-    running = list(enumerate(writers))
+    running = dict(enumerate(writers))
     while running:
-        for item in list(running):
-            i, writer = item
+        for i in list(running):
             try:
-                next(writer)
+                next(running[i])
             except StopIteration as end:
                 results[i] = end.value
-                running.remove(item)
+                del running[i]
+        yield
     return results
+
+
+def together(*writers: Writer) -> list[Limbs]:
+    """The results of writers, run in turn."""
+    turns = in_turn(*writers)
+    while True:
+        try:
+            next(turns)
+        except StopIteration as end:
+            return end.value
 
 
 def in_sequence(*writers: Writer) -> list[Limbs]:
