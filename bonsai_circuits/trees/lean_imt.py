@@ -203,17 +203,17 @@ class Snapshot:
     def _gather_outside(
         self, pages: Pages, level: int, indices: NDArray[np.int64], leaves: Octets, out: Octets
     ) -> None:
-        """Siblings, and at level 0 leaves, that lie on pages which are not in memory; these are full, and so are their groups."""
+        """Siblings, and at level 0 leaves, of groups on pages that are not in memory: whole ones, and the last one of an older tree."""
         if not pages.outside:
             return
-        assert pages.source is not None
         nodes = indices // self.arity**level
         rows = np.flatnonzero(nodes < pages.outside * self._levels[0].page_nodes)
         groups, which = np.unique(nodes[rows] // self.arity, return_inverse=True)
-        read = [pages.source.nodes(level, g * self.arity, (g + 1) * self.arity) for g in groups.tolist()]
+        width = self.level_size(level)
+        read = [self._read(level, g * self.arity, min((g + 1) * self.arity, width)) for g in groups.tolist()]
         for row, j in zip(rows.tolist(), which.tolist(), strict=True):
-            position = int(nodes[row]) % self.arity
-            out[row, :position], out[row, position:] = read[j][:position], read[j][position + 1 :]
+            position, n = int(nodes[row]) % self.arity, len(read[j])
+            out[row, :position], out[row, position : n - 1] = read[j][:position], read[j][position + 1 :]
             if level == 0:
                 leaves[row] = read[j][position]
 

@@ -395,6 +395,23 @@ def test_levels_that_were_evicted_are_read_from_the_source(small: None) -> None:
     assert all_levels(tree) == reference.levels(counted_leaves(900), arity)
 
 
+@pytest.mark.parametrize("arity", [2, 3, 4, 16])
+def test_an_older_snapshot_proves_its_own_tree_from_the_source(arity: int, small: None) -> None:
+    """What it has open at its right edge is complete by now, and outside."""
+    sizes, tree, held = [1, 2, 3, 5, 16, 17, 31, 81, 100, 201, 254, 255, 256, 257], LeanIMT(arity), []
+    for size in sizes:
+        tree.insert_many(counted(size)[tree.size :])
+        held.append(tree.snapshot())
+    tree.insert_many(counted(900)[tree.size :])
+    tree.evict(Kept.of(tree.snapshot()), 99, 900)
+    for old in [*held, *map(tree.snapshot().at, sizes)]:
+        indices = np.arange(old.size)
+        found, want = old.prove_many(indices), tree_of(old.size, arity).prove_many(indices)
+        assert (found.leaves == want.leaves).all()
+        assert (found.siblings == want.siblings).all()
+        assert found.verify(old.head).all()
+
+
 def test_a_damaged_source_is_found_by_check(small: None) -> None:
     size, arity = 300, 4
     kept = Kept.of(tree_of(size, arity).snapshot())
