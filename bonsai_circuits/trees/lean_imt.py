@@ -251,6 +251,7 @@ class LeanIMT:
         self._groups = np.zeros(
             (self.max_depth, arity, NODE_BYTES), np.uint8
         )  # of the last nodes without a complete parent
+        self._grouped = -1  # the size of which these are; -1: an insert is at them, or was interrupted there
         self._publish(0)
 
     @classmethod
@@ -322,6 +323,7 @@ class LeanIMT:
         self.node_hash.check_leaves(octets[None])
         with self._writing:
             self._check_room(self._now.size, 1)
+            self._open_groups()
             self._push(self._now.size, octets)
             root = self._publish(self._now.size + 1)
             assert root is not None
@@ -341,6 +343,7 @@ class LeanIMT:
             if len(leaves) == 0:
                 return self._now.root
             self._append(old, leaves)
+            self._open_groups()
             _read_groups(self._groups, self._levels, self.arity, old + len(leaves), old)
             return self._publish(old + len(leaves))
 
@@ -394,10 +397,17 @@ class LeanIMT:
                 f"{size} and {more} more are above the capacity, {self.arity}^{self.max_depth}; take a deeper tree",
             )
 
+    def _open_groups(self) -> None:
+        """The last groups, of the tree as it is, may be changed until the next one is published; after an interrupt they are read again."""
+        if self._grouped != self._now.size:
+            _read_groups(self._groups, self._levels, self.arity, self._now.size)
+        self._grouped = -1
+
     def _publish(self, size: int) -> bytes | None:
         """Shows readers the tree of this size, whose complete nodes and last groups stand; its root."""
         groups = self._groups[: depth_of(size, self.arity)]
         self._now = _snapshot(self._levels, groups, self.arity, self.node_hash, size)
+        self._grouped = size
         return self._now.root
 
     def _push(self, index: int, node: Octets) -> None:

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from bonsai_circuits.errors import InputError
 from bonsai_circuits.kernels.bn254_fr import BN254_FR_MODULUS
 from bonsai_circuits.trees.lean_imt import LeanIMT, leaves_from_bytes
 from bonsai_circuits.trees.levels import Level
-from bonsai_circuits.trees.node_hash import POSEIDON_BLS, POSEIDON_BN254, NodeHash
+from bonsai_circuits.trees.node_hash import BLAKE3, POSEIDON_BLS, POSEIDON_BN254, NodeHash
 from bonsai_circuits.trees.shape import depth_of, n_nodes, page_nodes
 from tests.reference import lean_imt as reference
 from tests.reference.lean_imt import counted_leaves
@@ -33,6 +34,14 @@ def tree_of(n: int, arity: int, **named: int) -> LeanIMT:
     tree = LeanIMT(arity, **named)
     tree.insert_many(counted(n))
     return tree
+
+
+def insert(tree: LeanIMT, leaves: NDArray[np.uint8]) -> None:
+    """By the call for one leaf, if it is one."""
+    if len(leaves) == 1:
+        tree.insert(leaves[0].tobytes())
+    else:
+        tree.insert_many(leaves)
 
 
 def poseidon_bls_node(children: Sequence[bytes]) -> bytes:
@@ -352,6 +361,33 @@ def test_an_insert_that_fails_midway_leaves_the_tree_as_it_was(small: None, monk
     assert all_levels(tree)[0][:50] == before[0]
     tree.insert_many(counted(150)[51:])
     assert all_levels(tree) == reference.levels(counted_leaves(150), 2)
+
+
+@pytest.mark.parametrize("where", ["before", "after"])
+@pytest.mark.parametrize("first", [1, 2, 97])
+@pytest.mark.parametrize("then", [1, 2, 97])
+def test_an_interrupt_amid_the_open_nodes_leaves_the_tree_as_it_was(
+    where: str, first: int, then: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last groups are those of the new size by then: inserts that follow must not take them for their own."""
+    open_nodes = BLAKE3.open_nodes
+
+    def interrupted(groups: NDArray[np.uint8], counts: list[int]) -> NDArray[np.uint8]:
+        if where == "after":
+            open_nodes(groups, counts)
+        raise KeyboardInterrupt
+
+    for size in (0, 3, 50, 63, 64):
+        tree = tree_of(size, 4)
+        for _ in range(2):
+            with monkeypatch.context() as patch:
+                patch.setattr(type(BLAKE3), "open_nodes", staticmethod(interrupted))
+                with pytest.raises(KeyboardInterrupt):
+                    insert(tree, counted(size + first)[size:] + np.uint8(1))
+            assert tree.root == reference.root(counted_leaves(size), 4)
+        insert(tree, counted(size + then)[size:])
+        insert(tree, counted(size + then + 3)[size + then :])
+        assert all_levels(tree) == reference.levels(counted_leaves(size + then + 3), 4)
 
 
 # Nodes somewhere else --------------------------------------------------------------------------------------------------------
