@@ -2,6 +2,7 @@
 
 import random
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bonsai_circuits.errors import FileDamaged, InputError, WireError
+from bonsai_circuits.errors import FileDamaged, InputError, StoreLocked, WireError
 from bonsai_circuits.trees.ledger_shapes import SHAPES
 from bonsai_circuits.trees.nullifiers import ColdNullifiers, NullifierPath, NullifierTree
 from bonsai_verifier.parameters import FR_MODULUS as R
@@ -318,7 +319,7 @@ def test_files_that_are_no_cold_file_are_refused(tmp_path: Path) -> None:
     file.write_bytes(b"something else, longer than the header of a database" * 40)
     with pytest.raises(FileDamaged, match="cannot be used as a file of nullifiers"):
         ColdNullifiers(WIDE, file)
-    with pytest.raises(FileDamaged, match="cannot be used"):
+    with pytest.raises(OSError, match="folder: unable to open"):
         ColdNullifiers(WIDE, tmp_path / "no" / "folder")
     other = tmp_path / "other"
     with sqlite3.connect(other) as db:
@@ -337,3 +338,58 @@ def test_a_file_of_a_higher_threshold_takes_nothing(tmp_path: Path) -> None:
     assert old.threshold == 0
     old.prune(2**21, cold)  # a tree that was not saved after it was pruned is pruned again
     assert old.threshold == cold.threshold
+
+
+def test_a_file_that_lacks_what_went_before_takes_nothing(tmp_path: Path) -> None:
+    """A new one, another account's, and one that was not told of a late claim; also where it is ahead."""
+    tree, cold = NullifierTree(WIDE, CLAIMED), ColdNullifiers(WIDE, tmp_path / "cold")
+    tree.prune(2**19, cold)
+    behind = NullifierTree.decode(WIDE, tree.encode())
+    for below in (2**19, 2**20):
+        other = NullifierTree(WIDE, [1, *CLAIMED[1:]])
+        files = [ColdNullifiers(WIDE, tmp_path / f"{name} {below}") for name in ("new", "other")]
+        other.prune(below, files[1])
+        for file in files:
+            threshold = file.threshold
+            with pytest.raises(InputError, match="cold: this file has not what was pruned from this tree before"):
+                tree.prune(2**20, file)
+            assert (tree.threshold, file.threshold) == (2**19, threshold)
+    tree.insert(6, cold.path(6))
+    with pytest.raises(InputError, match="a late claim that it was not told"):
+        tree.prune(2**20, cold)
+    cold.insert(6)
+    tree.prune(2**20, cold)
+    with pytest.raises(InputError, match="has not what was pruned"):  # the file has a claim that this one has not
+        behind.prune(2**20, cold)
+
+
+def test_a_tree_below_whose_threshold_nothing_was_claimed_may_begin_a_file(tmp_path: Path) -> None:
+    tree, cold = NullifierTree(WIDE, [2**19, 2**21]), ColdNullifiers(WIDE, tmp_path / "cold")
+    tree.prune(2**18)
+    tree.prune(2**20, cold)
+    assert tree.path(2**19, cold.path(2**19)).is_taken
+
+
+def test_a_file_that_cannot_be_written_is_not_called_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "cold"
+    tree, cold = NullifierTree(WIDE, CLAIMED), ColdNullifiers(WIDE, file)
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda path: connect(path, timeout=0))
+    with closing(connect(file)) as elsewhere:
+        elsewhere.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(StoreLocked, match="cold: is in use elsewhere"):
+            tree.prune(2**20, cold)
+
+    def full(path: Path) -> sqlite3.Connection:
+        db = connect(path)
+        db.execute(f"PRAGMA max_page_count = {db.execute('PRAGMA page_count').fetchone()[0]}")
+        return db
+
+    monkeypatch.setattr(sqlite3, "connect", full)
+    many = NullifierTree(WIDE, range(0, 2**17, 128))
+    with pytest.raises(OSError, match=r"cold: .*full"):
+        many.prune(2**20, cold)
+    assert (tree.threshold, many.threshold, cold.threshold) == (0, 0, 0)
+    monkeypatch.setattr(sqlite3, "connect", connect)
+    many.prune(2**20, cold)
+    assert many.path(128, cold.path(128)).is_taken
