@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bonsai_circuits.artifacts.json_object import canonical_json
 from bonsai_circuits.errors import FileDamaged, InputError, StoreFailed
 from bonsai_circuits.trees import store as module
 from bonsai_circuits.trees.lean_imt import LeanIMT
@@ -20,6 +22,7 @@ from bonsai_circuits.trees.mark import MARK, Mark, Parameters, decode, encode
 from bonsai_circuits.trees.node_hash import BLAKE3, POSEIDON_BLS
 from bonsai_circuits.trees.records import LEVELS, TAIL, TailRecords, record_nodes
 from bonsai_circuits.trees.store import Policies, Token, TreeStore
+from bonsai_verifier.transcript import blake3
 from tests.trees.victim import leaves, reference_root
 
 MANUAL = Policies(flush_interval=None)
@@ -178,6 +181,36 @@ def test_a_mark_says_what_it_was_given() -> None:
         changed = bytearray(encode(mark))
         changed[at] ^= 1
         assert decode(bytes(changed), 1) is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"version": 2},
+        {"root": None},
+        {"parameters": None},
+        {"parameters": {"tree": 1}},
+        {"parameters": {"arity": 1}},
+        {"parameters": {"arity": "4"}},
+        {"parameters": {"max_depth": 99}},
+        {"parameters": {"hash": "md5"}},
+        {"parameters": {"record_nodes": 0}},
+        {"parameters": {"more": 1}},
+        {"sequence": -1},
+        {"sequence": "7"},
+        {"size": 4**20 + 1},
+        {"more": 1},
+    ],
+    ids=str,
+)
+def test_a_slot_that_is_whole_and_no_mark_is_refused(content: dict[str, Any]) -> None:
+    mark: dict[str, Any] = {"version": 1, **asdict(Mark(Parameters("ab" * 16, 4, "blake3", 20, 4096), 7, 12345, ""))}
+    for name, value in content.items():
+        mark[name] = {**mark[name], **value} if isinstance(value, dict) else value
+    text = canonical_json(mark)
+    before = (b"\x89btree\r\n" + len(text).to_bytes(4, "little") + text).ljust(4064, b"\0")
+    with pytest.raises(FileDamaged, match="mark: "):
+        decode(before + blake3(before), 1)
 
 
 # Tokens ----------------------------------------------------------------------------------------------------------------------
