@@ -125,6 +125,7 @@ class TreeStore:
         self._process = os.getpid()
         self._mark = mark
         self._closed = False
+        self._files_closed = False
         self._failure: str | None = None
         self._cause: BaseException | None = None
         self._inserting = threading.Lock()
@@ -227,15 +228,19 @@ class TreeStore:
             return
         with self._inserting:
             self._closed = True
-        with self._changed:
-            self._changed.notify_all()
-        if self._worker is not None and self._worker is not threading.current_thread():
-            self._worker.join()
         try:
+            with self._changed:
+                self._changed.notify_all()
+            if self._worker is not None and self._worker is not threading.current_thread():
+                self._worker.join()
             if self._failure is None:
                 self._write(checkpoint=self.policies.checkpoint_on_close)
+        except BaseException as e:  # Ctrl-C: whoever waits is told
+            self._fail(e)
+            raise
         finally:
             with self._writing:
+                self._files_closed = True
                 self._tail.close()
                 self._levels.close()
                 self._mark.close()
@@ -466,6 +471,8 @@ class TreeStore:
 
     def _write(self, checkpoint: bool) -> None:
         with self._writing:
+            if self._files_closed:  # while this one waited
+                self._check_usable()
             if self._failure is not None:
                 raise self._failed()
             try:
@@ -523,8 +530,8 @@ class TreeStore:
             began = time.monotonic()
             try:
                 self._write(checkpoint=False)
-            except StoreFailed:
-                return  # whoever waits, inserts or closes next is told
+            except (StoreFailed, InputError):
+                return  # whoever waits, inserts or closes next is told; or the store was closed meanwhile
             except BaseException as e:
                 self._fail(e)
                 raise
@@ -548,7 +555,7 @@ class TreeStore:
     def _fail(self, error: BaseException) -> None:
         with self._changed:
             if self._failure is None:
-                self._failure, self._cause = f"could not write: {error}", error
+                self._failure, self._cause = f"could not write: {str(error) or type(error).__name__}", error
             self._changed.notify_all()
 
     def _failed(self) -> StoreFailed:

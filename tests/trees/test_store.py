@@ -354,6 +354,46 @@ def test_a_closed_store_takes_nothing(folder: Path) -> None:
     assert store.root == bytes(32)
 
 
+@pytest.mark.parametrize("call", ["flush", "checkpoint"])
+def test_a_write_that_meets_a_closed_store_says_so(folder: Path, call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It had looked before `close` came."""
+    store = TreeStore.create(folder, 4, policies=MANUAL)
+    store.insert(bytes(32))
+    write = store._write
+
+    def late(checkpoint: bool) -> None:
+        monkeypatch.setattr(store, "_write", write)
+        store.close()
+        write(checkpoint)
+
+    monkeypatch.setattr(store, "_write", late)
+    with pytest.raises(InputError, match="is closed"):
+        getattr(store, call)()
+    assert store.failure is None
+
+
+@pytest.mark.parametrize("where", ["worker", "write"])
+def test_a_close_that_is_interrupted_closes_and_tells(
+    folder: Path, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = TreeStore.create(folder, 4, policies=Policies(flush_interval=None, checkpoint_entries=10**6))
+    store.insert(bytes(32))
+    store.flush()
+    _, token = store.insert(bytes(32))
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(*(store._worker, "join") if where == "worker" else (store._tail, "add"), interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        store.close()
+    with pytest.raises(StoreFailed, match="KeyboardInterrupt; the first 1 leaves are on disk"):
+        token.wait(60)
+    store.close()
+    with TreeStore.open(folder) as again:
+        assert again.size == 1
+
+
 # Policies --------------------------------------------------------------------------------------------------------------------
 
 
