@@ -107,7 +107,7 @@ class Snapshot:
         """A copy of nodes start..stop of a level, which are complete: what a store keeps.  Raises InputError: not so many are."""
         n = n_complete(self.size, self.arity, level) if self.level_size(level) else 0
         _check_range(start, stop, n, f"complete nodes of level {level}")
-        return self._levels[level].read(start, stop)
+        return self._read(level, start, stop)
 
     # Proofs
 
@@ -123,7 +123,7 @@ class Snapshot:
         m = len(where)
         leaves = np.empty((m, NODE_BYTES), np.uint8)
         siblings = np.empty((m, self.depth, self.arity - 1, NODE_BYTES), np.uint8)
-        if self.depth == 0:
+        if m and self.depth == 0:
             leaves[:] = np.frombuffer(self.root or b"", np.uint8)
         elif m:
             seen = [level.pages for level in self._levels[: self.depth]]
@@ -172,6 +172,8 @@ class Snapshot:
         _check_range(start, stop, n, f"nodes of level {level}")
         if level == 0:
             raise InputError("level", "leaves are not computed; name a level above them")
+        if start == stop:
+            return -1
         full = level_size(self.size, self.arity, level - 1) // self.arity
         step = self._levels[0].page_nodes
         for first in range(start, stop, step):
@@ -188,9 +190,11 @@ class Snapshot:
         return -1
 
     def _read(self, level: int, start: int, stop: int) -> Octets:
-        """Nodes of a level, the one that is not complete among them."""
+        """Nodes of a level, the one that is not complete among them; of a level above the root there are none."""
+        if start == stop:
+            return np.empty((0, NODE_BYTES), np.uint8)
         n = n_complete(self.size, self.arity, level)
-        if stop <= n or start == stop:
+        if stop <= n:
             return self._levels[level].read(start, stop)
         last = self._partial[level : level + 1]
         return np.concatenate([self._levels[level].read(start, n), last]) if start < n else last.copy()
@@ -218,7 +222,10 @@ class Snapshot:
                 leaves[row] = read[j][position]
 
     def _indices(self, indices: Indices) -> NDArray[np.int64]:
-        found = np.asarray(indices)
+        try:
+            found = np.asarray(indices)
+        except ValueError as e:
+            raise InputError("indices", "expected a sequence of integers, got sequences of several lengths") from e
         if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
             raise InputError("indices", f"expected a sequence of integers, got {found.shape} of {found.dtype}")
         wrong = (found < 0) | (found >= self.size)
@@ -349,6 +356,8 @@ class LeanIMT:
 
     def check_insert(self, leaves: Octets) -> None:
         """Raises InputError if insert_many would, as the tree is now."""
+        if not isinstance(leaves, np.ndarray):
+            raise InputError("leaves", f"expected an array (n, {NODE_BYTES}) of uint8, got {type(leaves).__name__}")
         if leaves.dtype != np.uint8 or leaves.ndim != 2 or leaves.shape[1] != NODE_BYTES:
             raise InputError("leaves", f"expected (n, {NODE_BYTES}) uint8, got {leaves.shape} of {leaves.dtype}")
         self.node_hash.check_leaves(leaves)

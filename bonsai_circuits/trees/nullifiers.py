@@ -25,6 +25,7 @@ from .ledger_shapes import (
     NODE_WORDS,
     POSITION_BITS,
     TreeShape,
+    check_path,
     nodes_from_bytes,
     nodes_to_bytes,
     shape_code,
@@ -46,12 +47,19 @@ class NullifierPath:
 
     A path of all levels proves that the position is free, or what the root becomes when it is taken.  One of fewer levels is the part
     that a cold file gives (`ColdNullifiers.path`).
+    Raises InputError: no position, more flags than a leaf has, or not the siblings of the tree's first levels.
     """
 
     shape: TreeShape
     position: int
     leaf: int
     path: tuple[tuple[int, ...], ...]
+
+    def __post_init__(self) -> None:
+        leaf_index(self.shape, self.position)
+        check_path(self.shape.nullifiers, self.position >> self.shape.flag_bits, self.path)
+        if not is_count(self.leaf) or self.leaf >> 2**self.shape.flag_bits:
+            raise InputError("leaf", f"expected {2**self.shape.flag_bits} flags, got {self.leaf!r}")
 
     @property
     def is_taken(self) -> bool:

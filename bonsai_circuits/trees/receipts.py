@@ -21,6 +21,7 @@ from .ledger_shapes import (
     NODE_WORDS,
     Levels,
     TreeShape,
+    check_path,
     checked_words,
     element,
     nodes_from_bytes,
@@ -36,11 +37,19 @@ _POSITION = struct.Struct("<Q")
 
 @dataclass(frozen=True, slots=True)
 class ReceiptOpening:
-    """The siblings of a position from the leaves up, in order."""
+    """The siblings of a position from the leaves up, in order.
+
+    Raises InputError: no position of the tree, or not the siblings of all its levels: those of fewer would open an inner node as a receipt.
+    """
 
     levels: Levels
     position: int
     path: tuple[tuple[int, ...], ...]
+
+    def __post_init__(self) -> None:
+        check_path(self.levels, self.position, self.path)
+        if len(self.path) != self.levels.depth:
+            raise InputError("path", f"{len(self.path)} levels; an opening of this tree has {self.levels.depth}")
 
     def root(self, receipt: int) -> int:
         """The root of the tree that has `receipt` at the position.  Raises InputError: no element of Fr."""

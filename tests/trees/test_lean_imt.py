@@ -189,6 +189,8 @@ def test_what_is_no_leaf_is_refused() -> None:
     for leaves in (np.zeros((2, 31), np.uint8), np.zeros((2, 32), np.int8), np.zeros(32, np.uint8)):
         with pytest.raises(InputError, match="leaves"):
             tree.insert_many(leaves)
+    with pytest.raises(InputError, match=r"leaves: expected an array .* got list"):
+        tree.insert_many([bytes(32)])  # type: ignore[arg-type]
     with pytest.raises(InputError, match="leaf"):
         tree.insert(bytes(33))
     with pytest.raises(InputError, match="leaves"):
@@ -210,6 +212,16 @@ def test_a_depth_out_of_range_is_refused(depth: int) -> None:
     assert LeanIMT(2).capacity == LeanIMT(4).capacity == LeanIMT(16).capacity == 2**40
 
 
+@pytest.mark.parametrize("size", [0, 1, 5])
+def test_no_index_has_no_proofs_and_what_is_no_index_is_refused(size: int) -> None:
+    tree = tree_of(size, 4)
+    found = tree.prove_many([])
+    assert len(found) == len(found.verify(tree.head)) == 0
+    for wrong in ([size], [-1], [[0], [0, 0]], [0.0]):
+        with pytest.raises(InputError, match="indices"):
+            tree.prove_many(wrong)  # type: ignore[arg-type]
+
+
 def test_nodes_that_are_not_there_are_refused() -> None:
     tree = tree_of(5, 2)
     for level, index in ((0, 5), (1, 3), (3, 1), (4, 0), (0, -1), (-1, 0), (0, True)):
@@ -218,6 +230,9 @@ def test_nodes_that_are_not_there_are_refused() -> None:
     for level, start, stop in ((0, 0, 6), (0, 4, 3), (1, -1, 2), (9, 0, 1)):
         with pytest.raises(InputError):
             tree.level(level, start, stop)
+    for level in (4, 41, 2**70):  # above the root, above the deepest one, above what can be counted up to
+        assert len(tree.level(level)) == len(tree.snapshot().complete(level, 0, 0)) == 0
+        assert tree.snapshot().check(level) == -1
     with pytest.raises(InputError, match="complete"):
         tree.snapshot().complete(1, 0, 3)
     assert tree.snapshot().complete(1, 0, 2).tobytes() == tree.level(1, 0, 2).tobytes()

@@ -226,6 +226,21 @@ def test_a_late_claim_needs_the_right_cold_path(key: tuple[str, str], tmp_path: 
     assert before != tree.encode()
 
 
+def test_what_is_no_path_is_refused() -> None:
+    right = NullifierTree(WIDE, CLAIMED).path(5)
+    for wrong, field in (
+        ((5 + 2**40, right.leaf, right.path), "position"),
+        ((5, 2**128, right.path), "leaf"),
+        ((5, -1, right.path), "leaf"),
+        ((5, right.leaf, (*right.path[1:], (0,))), "path[10]"),
+        ((5, right.leaf, (*right.path, right.path[0])), "path"),
+        ((5, right.leaf, ((R, *right.path[0][1:]), *right.path[1:])), "path[0][0]"),
+    ):
+        with pytest.raises(InputError) as error:
+            NullifierPath(WIDE, *wrong)
+        assert error.value.field == field
+
+
 def test_where_nothing_was_claimed_no_cold_path_is_needed() -> None:
     whole, tree = NullifierTree(WIDE, [2**30]), NullifierTree(WIDE, [2**30])
     tree.prune(2**29)

@@ -126,6 +126,25 @@ def test_other_levels_and_shapes_are_refused() -> None:
 # Openings --------------------------------------------------------------------------------------------------------------------
 
 
+def test_what_is_no_opening_is_refused() -> None:
+    """An inner node, or the root, is no receipt of a path that is shorter; a position has one number."""
+    opening = both(("poseidon", "classic"), 3)[1].open(2)
+    levels, position, path = opening.levels, opening.position, opening.path
+    for wrong, field in (
+        ((position >> 1, path[1:]), "path"),
+        ((0, ()), "path"),
+        ((position, (*path, (0,))), "path"),
+        ((position, ((0, 0), *path[1:])), "path[0]"),
+        ((position, (*path[:5], (R,), *path[6:])), "path[5][0]"),
+        ((position + 2**40, path), "position"),
+        ((-1, path), "position"),
+        ((True, path), "position"),
+    ):
+        with pytest.raises(InputError) as error:
+            ReceiptOpening(levels, *wrong)
+        assert error.value.field == field
+
+
 def test_readers_of_different_sizes_do_not_meet() -> None:
     """Between the computation of a size's nodes and their use another thread keeps those of its own size."""
 
