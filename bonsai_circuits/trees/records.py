@@ -32,6 +32,7 @@ from .shape import NODE_BYTES
 LEVELS, TAIL = "levels.db", "tail.db"
 PIECE_BYTES = 64 << 20  # of records in one transaction: what a reader may have to wait for
 _MOST_RECORD_NODES = 1 << 13  # 256 KiB: what is read and digested for one node that is not in memory
+_VERSIONS = slice(18, 20)  # "File format version numbers" of SQLite's file format, section 1.3
 _MOST_FREE_BYTES = 16 << 20  # of tail.db
 _LEVEL_SHIFT = 48  # a row's key is level 2^48 + index: 2^62 leaves have fewer records
 _LEVEL_PLACE = struct.Struct("<cQQQ")  # kind, level, index, nodes
@@ -48,14 +49,15 @@ class _Kind:
     tables: tuple[str, ...]
     page_bytes: int
     journal: str
+    versions: bytes  # those that may write and read it, of its header: one that may not write is found before something has to be written
     wait_s: float  # for the lock of another connection: of levels.db one has it for a piece, of tail.db as long as the store is open
 
 
 _META = "CREATE TABLE store (id INTEGER PRIMARY KEY, digest BLOB NOT NULL) STRICT"
 _NODES = "CREATE TABLE nodes (place INTEGER PRIMARY KEY, digest BLOB NOT NULL, nodes BLOB NOT NULL) STRICT"
 _LEAVES = "CREATE TABLE leaves (first INTEGER PRIMARY KEY, digest BLOB NOT NULL, leaves BLOB NOT NULL) STRICT"
-_LEVELS = _Kind(LEVELS, (_META, _NODES), 1 << 14, "truncate", 60.0)
-_TAIL = _Kind(TAIL, (_META, _LEAVES), 1 << 12, "wal", 0.0)
+_LEVELS = _Kind(LEVELS, (_META, _NODES), 1 << 14, "truncate", b"\x01\x01", 60.0)
+_TAIL = _Kind(TAIL, (_META, _LEAVES), 1 << 12, "wal", b"\x02\x02", 0.0)
 
 
 def record_nodes(arity: int) -> int:
@@ -319,6 +321,9 @@ def _open(path: Path, kind: _Kind, digest: bytes) -> sqlite3.Connection:
         raise FileDamaged(str(path), "there is no such file; take a copy")
     if not path.stat().st_size:
         raise FileDamaged(str(path), "is empty; take a copy")  # for SQLite that would be a database without tables
+    with path.open("rb") as file:  # closed before SQLite has locks on it, for they would go with it
+        if file.read(_VERSIONS.stop)[_VERSIONS] != kind.versions:
+            raise FileDamaged(str(path), "its header is damaged, or of another version of SQLite; take a copy")
     with refused(path):
         connection = _connect(path, kind, "rw")
     try:

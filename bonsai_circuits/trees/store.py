@@ -415,7 +415,7 @@ class TreeStore:
         for level, count in enumerate(self._levels.counts):
             if count * p.record_nodes > n_complete(self._stored, p.arity, level):
                 raise FileDamaged(
-                    str(self._levels.path), f"level {level} has more records than those of the leaves give"
+                    str(self._levels.path), f"records of leaves are missing: level {level} has more than they give"
                 )
         tree = LeanIMT.restore(
             self._source, self._stored, p.arity, hash_, p.max_depth, pin_above_level=self.policies.pin_above_level

@@ -28,6 +28,7 @@ from tests.trees.victim import PHASES, Page, Server, leaves, reference_root
 TIMES = int(os.environ.get("BONSAI_FAULTS", "1"))
 SEED = int(os.environ.get("BONSAI_FAULTS_SEED", "1"))
 KILLS, FLIPS = 200 * TIMES, 240 * TIMES
+HEADER = 100  # bytes before the first page of a database: SQLite's file format, section 1.3
 RECORD = 4096  # leaves of a record of a tree of arity 4
 MANUAL = Policies(flush_interval=None)
 
@@ -174,13 +175,15 @@ def flipped(path: Path, at: int, bit: int) -> None:
 
 def test_a_flipped_bit_anywhere_is_repaired_or_refused(stores: dict[str, tuple[Path, int]], memory: Path) -> None:
     rng, outcomes = random.Random(SEED), Counter[tuple[str, str]]()
-    places = []
+    places: list[tuple[Path, Path, int]] = []
     for folder, _ in stores.values():
         files = [path for path in folder.iterdir() if path.stat().st_size]
-        places += [(folder, rng.choice(files)) for _ in range(FLIPS // len(stores))]
-    for folder, path in places:
+        chosen = [rng.choice(files) for _ in range(FLIPS // len(stores))]  # their beginnings as often as all the rest
+        places += [(folder, path, rng.randrange(rng.choice([path.stat().st_size, 512]))) for path in chosen]
+        if folder.name != "amid":  # every byte of a header
+            places += [(folder, path, at) for path in files for at in range(folder.name == "closed", HEADER, 2)]
+    for folder, path, at in places:
         length = path.stat().st_size
-        at = rng.randrange(rng.choice([length, min(length, 512)]))  # the headers as often as all the rest
         policies = rng.choice([MANUAL, Policies(flush_interval=None, pin_above_level=9)])
         damaged = shutil.copytree(folder, memory / "flipped")
         flipped(damaged / path.name, at, rng.randrange(8))
@@ -294,6 +297,8 @@ DAMAGES: list[tuple[str, Damage, str]] = [
     ("the last record above gone", sql(LEVELS, f"DELETE FROM nodes WHERE place = {ABOVE} + 1"), "whole"),
     ("a shorter record", sql(LEVELS, "UPDATE nodes SET nodes = zeroblob(32) WHERE place = 0"), "another length"),
     ("nothing", lambda folder: None, "whole"),
+    ("levels for a later version", lambda folder: flipped(folder / LEVELS, 18, 3), "another version"),
+    ("tail for a later version", lambda folder: flipped(folder / TAIL, 18, 3), "another version"),
     ("tail gone", gone(TAIL), "there is no such file"),
     ("tail empty", cut(TAIL, 0), "is empty"),
     ("tail cut", cut(TAIL, 0.5), "damaged|malformed"),
