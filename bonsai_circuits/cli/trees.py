@@ -283,11 +283,13 @@ def _leaves(source: str) -> Iterator[Iterator[Octets]]:
 
 
 def _blocks(file: Any, name: str) -> Iterator[Octets]:
-    """Raises InputError: the end is no whole leaf."""
+    """Raises InputError: the end is no whole leaf, or there is nothing to read yet."""
     buffer = bytearray(_BLOCK_LEAVES * NODE_BYTES)
     leaves = np.frombuffer(buffer, np.uint8).reshape(-1, NODE_BYTES)
     view, held = memoryview(buffer), 0
-    while n := file.readinto(view[held:]):
+    while (n := file.readinto(view[held:])) != 0:
+        if n is None:
+            raise InputError(name, "does not wait for what is to come; give a file, or a pipe that blocks")
         held += n
         if held == len(buffer):
             yield leaves
