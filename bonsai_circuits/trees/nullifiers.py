@@ -480,7 +480,8 @@ class ColdNullifiers:
     def _database(self) -> Iterator[sqlite3.Connection]:
         """A transaction: committed at the end, or rolled back."""
         try:
-            with closing(sqlite3.connect(self._path)) as db, db:
+            with closing(sqlite3.connect(self._path, isolation_level=None)) as db, db:
+                db.execute("BEGIN IMMEDIATE")  # from the first reading on: another process may be at it
                 yield db
         except (sqlite3.Error, UnicodeDecodeError) as e:  # SQLite's message may quote what is damaged
             if isinstance(e, sqlite3.Error) and code(e) == BUSY:

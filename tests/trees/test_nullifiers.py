@@ -5,6 +5,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -385,18 +386,35 @@ def test_a_tree_below_whose_threshold_nothing_was_claimed_may_begin_a_file(tmp_p
     assert tree.path(2**19, cold.path(2**19)).is_taken
 
 
+def test_two_at_one_file_take_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody writes between what another reads and what it writes from that."""
+    cold = ColdNullifiers(WIDE, tmp_path / "cold")
+    NullifierTree(WIDE, CLAIMED).prune(2**20, cold)
+    path_of = ColdNullifiers._path_of
+
+    def meanwhile(self: ColdNullifiers, db: sqlite3.Connection, position: int) -> NullifierPath:
+        found = path_of(self, db, position)
+        other = sqlite3.connect(tmp_path / "cold", timeout=0)
+        with closing(other), pytest.raises(sqlite3.OperationalError, match="locked"):
+            other.execute("DELETE FROM node")
+        return found
+
+    monkeypatch.setattr(ColdNullifiers, "_path_of", meanwhile)
+    cold.insert(5)
+
+
 def test_a_file_that_cannot_be_written_is_not_called_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "cold"
     tree, cold = NullifierTree(WIDE, CLAIMED), ColdNullifiers(WIDE, file)
     connect = sqlite3.connect
-    monkeypatch.setattr(sqlite3, "connect", lambda path: connect(path, timeout=0))
+    monkeypatch.setattr(sqlite3, "connect", lambda path, **named: connect(path, timeout=0, **named))
     with closing(connect(file)) as elsewhere:
         elsewhere.execute("BEGIN EXCLUSIVE")
         with pytest.raises(StoreLocked, match="cold: is in use elsewhere"):
             tree.prune(2**20, cold)
 
-    def full(path: Path) -> sqlite3.Connection:
-        db = connect(path)
+    def full(path: Path, **named: Any) -> sqlite3.Connection:
+        db = connect(path, **named)
         db.execute(f"PRAGMA max_page_count = {db.execute('PRAGMA page_count').fetchone()[0]}")
         return db
 
