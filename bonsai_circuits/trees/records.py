@@ -34,7 +34,7 @@ PIECE_BYTES = 64 << 20  # of records in one transaction: what a reader may have 
 _MOST_RECORD_NODES = 1 << 13  # 256 KiB: what is read and digested for one node that is not in memory
 _VERSIONS = slice(18, 20)  # "File format version numbers" of SQLite's file format, section 1.3
 _MOST_FREE_BYTES = 16 << 20  # of tail.db
-_LEVEL_SHIFT = 48  # a row's key is level 2^48 + index: 2^62 leaves have fewer records
+_LEVEL_SHIFT = 52  # a row's key is level 2^52 + index: 2^62 leaves have fewer records, 2^51 at most
 _LEVEL_PLACE = struct.Struct("<cQQQ")  # kind, level, index, nodes
 _TAIL_PLACE = struct.Struct("<cQQ")  # kind, first leaf, leaves
 # Primary result codes of SQLite, sqlite3.h
@@ -69,12 +69,16 @@ def record_nodes(arity: int) -> int:
 
 
 def create_files(folder: Path, digest: bytes) -> None:
-    """Both databases of an empty store, on disk.  In: digest: of the parameters."""
+    """Both databases of an empty store, on disk.  In: digest: of the parameters.  Raises OSError: they cannot be written."""
     for kind in (_LEVELS, _TAIL):
-        with closing(_connect(folder / kind.name, kind, "rwc")) as connection:
-            for table in kind.tables:
-                connection.execute(table)
-            connection.execute("INSERT INTO store VALUES (0, ?)", (digest,))
+        path = folder / kind.name
+        try:
+            with closing(_connect(path, kind, "rwc")) as connection:
+                for table in kind.tables:
+                    connection.execute(table)
+                connection.execute("INSERT INTO store VALUES (0, ?)", (digest,))
+        except sqlite3.Error as e:
+            raise OSError(f"{path}: {e}") from e
 
 
 class LevelRecords:

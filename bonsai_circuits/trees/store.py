@@ -33,7 +33,7 @@ from bonsai_verifier.threads import is_count
 from ..artifacts.atomic import sync_folder, write_atomic
 from ..errors import FileDamaged, InputError, StoreFailed, StoreLocked
 from .lean_imt import Indices, LeanIMT, Snapshot
-from .mark import MARK, MarkFile, Parameters, first_marks
+from .mark import MARK, MarkFile, Parameters, first_marks, sync
 from .node_hash import BLAKE3, NodeHash, node_hash
 from .proofs import BatchProof, ConsistencyProof, InclusionProof, InclusionProofs
 from .records import LEVELS, LevelReader, LevelRecords, TailRecords, create_files, record_nodes
@@ -168,7 +168,7 @@ class TreeStore:
     ) -> "TreeStore":
         """A new store, open and empty.  The folder appears whole or not at all.
 
-        Raises InputError: it is there already, or its parent is not; as LeanIMT.
+        Raises InputError: it is there already, or its parent is not; as LeanIMT.  OSError: it cannot be written.
         """
         policies = policies or Policies()
         depth = LeanIMT(arity, node_hash, max_depth).max_depth  # refuses what no tree can have
@@ -375,6 +375,7 @@ class TreeStore:
 
         Damaged records above the leaves are written anew, and named in `repairs`.
         Raises FileDamaged, naming what: a record of leaves, one that is whole and wrong, the database itself, leaves that are missing.
+        OSError: a record could not be written anew.
         """
         self._check_usable()
         with self._writing:
@@ -459,10 +460,18 @@ class TreeStore:
             self._repair()
             if self._tree.size > self._acknowledged:
                 self._tail.settle()
+                self._sync_journal()
                 self._mark.write(self._tree.size, _hex(self._tree.root))
                 self._acknowledged = self._tree.size
         except OSError:
             return
+
+    def _sync_journal(self) -> None:
+        """The end of a transaction that a killed process had written, and its system might still lose.  Raises OSError."""
+        journal = self.folder / f"{LEVELS}-journal"
+        if journal.exists():
+            with journal.open("r+b") as file:
+                sync(file.fileno())
 
     def _repair(self) -> None:
         repaired = self._source.take_repaired()

@@ -1,5 +1,6 @@
 """The store as its users meet it: tokens, policies, tiering, snapshots, opening again.  Faults are in test_store_faults.py."""
 
+import os
 import sqlite3
 import threading
 import time
@@ -16,9 +17,10 @@ from hypothesis import strategies as st
 
 from bonsai_circuits.artifacts.json_object import canonical_json
 from bonsai_circuits.errors import FileDamaged, InputError, StoreFailed
+from bonsai_circuits.trees import records as module_of_records
 from bonsai_circuits.trees import store as module
 from bonsai_circuits.trees.lean_imt import LeanIMT
-from bonsai_circuits.trees.mark import MARK, Mark, Parameters, decode, encode
+from bonsai_circuits.trees.mark import MARK, Mark, MarkFile, Parameters, decode, encode
 from bonsai_circuits.trees.node_hash import BLAKE3, POSEIDON_BLS
 from bonsai_circuits.trees.records import LEVELS, TAIL, TailRecords, record_nodes
 from bonsai_circuits.trees.store import Policies, Token, TreeStore
@@ -181,6 +183,33 @@ def test_a_mark_says_what_it_was_given() -> None:
         changed = bytearray(encode(mark))
         changed[at] ^= 1
         assert decode(bytes(changed), 1) is None
+
+
+def test_the_end_of_a_killed_checkpoint_is_on_disk_before_it_is_acknowledged(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The leaves are in records alone; a journal that came back would take them away."""
+    with TreeStore.create(folder, 4, policies=MANUAL) as store:
+        mark = (folder / MARK).read_bytes()
+        store.insert_many(leaves(0, RECORD))
+        store.checkpoint()
+    (folder / MARK).write_bytes(mark)
+    calls, sync, write = [], module.sync, MarkFile.write
+    monkeypatch.setattr(module, "sync", lambda fd: (calls.append(os.fstat(fd).st_ino), sync(fd)))
+    monkeypatch.setattr(MarkFile, "write", lambda *given: (calls.append(MARK), write(*given)))
+    with TreeStore.open(folder, policies=MANUAL) as store:
+        assert store.acknowledged == RECORD
+    assert calls == [(folder / f"{LEVELS}-journal").stat().st_ino, MARK]
+
+
+def test_a_folder_that_cannot_be_written_is_told_as_that(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> sqlite3.Connection:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(module_of_records, "_connect", full)
+    with pytest.raises(OSError, match=r"levels\.db: database or disk is full"):
+        TreeStore.create(folder, 4)
+    assert list(folder.parent.iterdir()) == []
 
 
 @pytest.mark.parametrize(
