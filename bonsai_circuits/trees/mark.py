@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from bonsai_verifier.threads import is_count
 from bonsai_verifier.transcript import blake3
@@ -187,10 +187,9 @@ def _check(mark: Mark) -> None:
     p = mark.parameters
     check_max_depth(p.max_depth, check_arity(p.arity))
     node_hash(p.hash)
+    texts: tuple[Any, ...] = (mark.root, p.tree)
     numbers = is_count(mark.sequence) and is_count(mark.size) and mark.size <= p.arity**p.max_depth
-    if not (
-        numbers and isinstance(mark.root, str) and isinstance(p.tree, str) and p.record_nodes == record_nodes(p.arity)
-    ):
+    if not (numbers and p.record_nodes == record_nodes(p.arity) and all(isinstance(text, str) for text in texts)):
         raise ValueError("numbers that do not fit each other")
 
 
