@@ -268,6 +268,8 @@ def _required(arity: int | None) -> int:
 def _leaves(source: str) -> Iterator[Iterator[Octets]]:
     """The leaves of a file or of standard input, in blocks that are used again.  Raises InputError: no such file, another length."""
     if source == _STDIN:
+        if sys.stdin is None:
+            raise InputError("standard input", "is closed; name a file")
         yield _blocks(sys.stdin.buffer, "standard input")
         return
     path = Path(source)

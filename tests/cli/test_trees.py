@@ -72,7 +72,7 @@ def test_leaves_are_appended_from_files_and_standard_input(tree: Any, monkeypatc
         assert (store.size, store.root) == (1600, reference_root(1600, 4))
 
 
-def test_standard_input_that_does_not_wait_is_refused(tree: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_that_does_not_wait_or_is_closed_is_refused(tree: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing to read yet is not the end."""
     read, write = os.pipe()
     os.set_blocking(read, False)
@@ -82,6 +82,10 @@ def test_standard_input_that_does_not_wait_is_refused(tree: Any, monkeypatch: py
         done = tree("append", "t")
     assert done.code == 2
     assert "does not wait" in done.err
+    monkeypatch.setattr(sys, "stdin", None)
+    done = tree("append", "t")
+    assert done.code == 2
+    assert "standard input: is closed" in done.err
     assert tree("root", "t").out == f"{reference_root(1000, 4).hex()}\n"
 
 
