@@ -268,6 +268,8 @@ def _required(arity: int | None) -> int:
 def _leaves(source: str) -> Iterator[Iterator[Octets]]:
     """The leaves of a file or of standard input, in blocks that are used again.  Raises InputError: no such file, another length."""
     if source == _STDIN:
+        if sys.stdin is None:
+            raise InputError("standard input", "is closed; name a file")
         yield _blocks(sys.stdin.buffer, "standard input")
         return
     path = Path(source)
@@ -283,11 +285,13 @@ def _leaves(source: str) -> Iterator[Iterator[Octets]]:
 
 
 def _blocks(file: Any, name: str) -> Iterator[Octets]:
-    """Raises InputError: the end is no whole leaf."""
+    """Raises InputError: the end is no whole leaf, or there is nothing to read yet."""
     buffer = bytearray(_BLOCK_LEAVES * NODE_BYTES)
     leaves = np.frombuffer(buffer, np.uint8).reshape(-1, NODE_BYTES)
     view, held = memoryview(buffer), 0
-    while n := file.readinto(view[held:]):
+    while (n := file.readinto(view[held:])) != 0:
+        if n is None:
+            raise InputError(name, "does not wait for what is to come; give a file, or a pipe that blocks")
         held += n
         if held == len(buffer):
             yield leaves

@@ -64,7 +64,7 @@ def siblings_into(leaves, siblings, indices, size, arity, page_nodes, addresses,
                             copy_value(to + VALUE_BYTES * child, group + VALUE_BYTES * (child + (child >= position)))
                         if level == 0:
                             copy_value(row(leaves, i), group + VALUE_BYTES * position)
-                else:  # the last of the group is not complete
+                elif group:  # the last of the group is not complete
                     for child in range(n - 1):
                         source = group + VALUE_BYTES * (child + (child >= position))
                         if child == n - 2 and position < n - 1:

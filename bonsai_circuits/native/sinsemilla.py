@@ -64,7 +64,7 @@ _making = threading.Lock()
 
 
 def table() -> Table:
-    """The table of the body that runs now, made at the first call.  Cost: about 50 ms; 3.3 MiB, as much again for the vector body."""
+    """The table of the body that runs now, made at the first call.  Cost: `seconds`; 3.3 MiB, as much again for the vector body."""
     with _making:
         return _table(cpu.vector())
 

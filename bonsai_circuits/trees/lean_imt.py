@@ -107,7 +107,7 @@ class Snapshot:
         """A copy of nodes start..stop of a level, which are complete: what a store keeps.  Raises InputError: not so many are."""
         n = n_complete(self.size, self.arity, level) if self.level_size(level) else 0
         _check_range(start, stop, n, f"complete nodes of level {level}")
-        return self._levels[level].read(start, stop)
+        return self._read(level, start, stop)
 
     # Proofs
 
@@ -123,7 +123,7 @@ class Snapshot:
         m = len(where)
         leaves = np.empty((m, NODE_BYTES), np.uint8)
         siblings = np.empty((m, self.depth, self.arity - 1, NODE_BYTES), np.uint8)
-        if self.depth == 0:
+        if m and self.depth == 0:
             leaves[:] = np.frombuffer(self.root or b"", np.uint8)
         elif m:
             seen = [level.pages for level in self._levels[: self.depth]]
@@ -172,6 +172,8 @@ class Snapshot:
         _check_range(start, stop, n, f"nodes of level {level}")
         if level == 0:
             raise InputError("level", "leaves are not computed; name a level above them")
+        if start == stop:
+            return -1
         full = level_size(self.size, self.arity, level - 1) // self.arity
         step = self._levels[0].page_nodes
         for first in range(start, stop, step):
@@ -188,9 +190,11 @@ class Snapshot:
         return -1
 
     def _read(self, level: int, start: int, stop: int) -> Octets:
-        """Nodes of a level, the one that is not complete among them."""
+        """Nodes of a level, the one that is not complete among them; of a level above the root there are none."""
+        if start == stop:
+            return np.empty((0, NODE_BYTES), np.uint8)
         n = n_complete(self.size, self.arity, level)
-        if stop <= n or start == stop:
+        if stop <= n:
             return self._levels[level].read(start, stop)
         last = self._partial[level : level + 1]
         return np.concatenate([self._levels[level].read(start, n), last]) if start < n else last.copy()
@@ -203,22 +207,25 @@ class Snapshot:
     def _gather_outside(
         self, pages: Pages, level: int, indices: NDArray[np.int64], leaves: Octets, out: Octets
     ) -> None:
-        """Siblings, and at level 0 leaves, that lie on pages which are not in memory; these are full, and so are their groups."""
+        """Siblings, and at level 0 leaves, of groups on pages that are not in memory: whole ones, and the last one of an older tree."""
         if not pages.outside:
             return
-        assert pages.source is not None
         nodes = indices // self.arity**level
         rows = np.flatnonzero(nodes < pages.outside * self._levels[0].page_nodes)
         groups, which = np.unique(nodes[rows] // self.arity, return_inverse=True)
-        read = [pages.source.nodes(level, g * self.arity, (g + 1) * self.arity) for g in groups.tolist()]
+        width = self.level_size(level)
+        read = [self._read(level, g * self.arity, min((g + 1) * self.arity, width)) for g in groups.tolist()]
         for row, j in zip(rows.tolist(), which.tolist(), strict=True):
-            position = int(nodes[row]) % self.arity
-            out[row, :position], out[row, position:] = read[j][:position], read[j][position + 1 :]
+            position, n = int(nodes[row]) % self.arity, len(read[j])
+            out[row, :position], out[row, position : n - 1] = read[j][:position], read[j][position + 1 :]
             if level == 0:
                 leaves[row] = read[j][position]
 
     def _indices(self, indices: Indices) -> NDArray[np.int64]:
-        found = np.asarray(indices)
+        try:
+            found = np.asarray(indices)
+        except ValueError as e:
+            raise InputError("indices", "expected a sequence of integers, got sequences of several lengths") from e
         if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
             raise InputError("indices", f"expected a sequence of integers, got {found.shape} of {found.dtype}")
         wrong = (found < 0) | (found >= self.size)
@@ -251,6 +258,7 @@ class LeanIMT:
         self._groups = np.zeros(
             (self.max_depth, arity, NODE_BYTES), np.uint8
         )  # of the last nodes without a complete parent
+        self._grouped = -1  # the size of which these are; -1: an insert is at them, or was interrupted there
         self._publish(0)
 
     @classmethod
@@ -322,6 +330,7 @@ class LeanIMT:
         self.node_hash.check_leaves(octets[None])
         with self._writing:
             self._check_room(self._now.size, 1)
+            self._open_groups()
             self._push(self._now.size, octets)
             root = self._publish(self._now.size + 1)
             assert root is not None
@@ -341,11 +350,14 @@ class LeanIMT:
             if len(leaves) == 0:
                 return self._now.root
             self._append(old, leaves)
+            self._open_groups()
             _read_groups(self._groups, self._levels, self.arity, old + len(leaves), old)
             return self._publish(old + len(leaves))
 
     def check_insert(self, leaves: Octets) -> None:
         """Raises InputError if insert_many would, as the tree is now."""
+        if not isinstance(leaves, np.ndarray):
+            raise InputError("leaves", f"expected an array (n, {NODE_BYTES}) of uint8, got {type(leaves).__name__}")
         if leaves.dtype != np.uint8 or leaves.ndim != 2 or leaves.shape[1] != NODE_BYTES:
             raise InputError("leaves", f"expected (n, {NODE_BYTES}) uint8, got {leaves.shape} of {leaves.dtype}")
         self.node_hash.check_leaves(leaves)
@@ -394,10 +406,17 @@ class LeanIMT:
                 f"{size} and {more} more are above the capacity, {self.arity}^{self.max_depth}; take a deeper tree",
             )
 
+    def _open_groups(self) -> None:
+        """The last groups, of the tree as it is, may be changed until the next one is published; after an interrupt they are read again."""
+        if self._grouped != self._now.size:
+            _read_groups(self._groups, self._levels, self.arity, self._now.size)
+        self._grouped = -1
+
     def _publish(self, size: int) -> bytes | None:
         """Shows readers the tree of this size, whose complete nodes and last groups stand; its root."""
         groups = self._groups[: depth_of(size, self.arity)]
         self._now = _snapshot(self._levels, groups, self.arity, self.node_hash, size)
+        self._grouped = size
         return self._now.root
 
     def _push(self, index: int, node: Octets) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from bonsai_verifier.field import Words, fr_below, ints_from_limbs, limbs_from_ints
 from bonsai_verifier.parameters import FR_MODULUS as R
+from bonsai_verifier.threads import is_count
 
 from ..errors import InputError, WireError
 from ..native.pedersen import BITMAP_TAG, QUATERNARY_TAG, nodes
@@ -144,6 +145,19 @@ def element(x: object, name: str) -> int:
     if not 0 <= x < R:
         raise InputError(name, "not in [0, r); reduce it modulo r first")
     return x
+
+
+def check_path(levels: Levels, position: int, path: Sequence[Sequence[int]]) -> None:
+    """Raises InputError: no position of the tree, or the path has not the siblings, elements of Fr, of the lowest levels."""
+    if not is_count(position) or position >= levels.capacity:
+        raise InputError("position", f"{position!r} is not in 0 .. {levels.capacity - 1}")
+    if len(path) > levels.depth:
+        raise InputError("path", f"{len(path)} levels; a path of this tree has at most {levels.depth}")
+    for level, (siblings, width) in enumerate(zip(path, levels.widths, strict=False)):
+        if len(siblings) != 2**width - 1:
+            raise InputError(f"path[{level}]", f"{len(siblings)} siblings; this level has {2**width - 1}")
+        for j, node in enumerate(siblings):
+            element(node, f"path[{level}][{j}]")
 
 
 def nodes_to_bytes(nodes: Sequence[int]) -> bytes:

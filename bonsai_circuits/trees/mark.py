@@ -14,7 +14,7 @@ import os
 import struct
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -22,8 +22,11 @@ from bonsai_verifier.threads import is_count
 from bonsai_verifier.transcript import blake3
 
 from ..artifacts.json_object import canonical_json, parse_json
-from ..errors import FileDamaged, StoreLocked
+from ..errors import FileDamaged, InputError, StoreLocked
 from .forks import hold
+from .node_hash import node_hash
+from .records import record_nodes
+from .shape import check_arity, check_max_depth
 
 Lock: TypeAlias = Callable[[int, int], None]
 
@@ -32,7 +35,6 @@ SLOT_BYTES = 4096
 VERSION = 1
 _MAGIC = b"\x89btree\r\n"
 _DIGEST_BYTES = 32
-_HEX_BYTES = 32
 _LENGTH = struct.Struct("<I")
 _BEFORE_TEXT = len(_MAGIC) + _LENGTH.size
 _MAX_TEXT = SLOT_BYTES - _BEFORE_TEXT - _DIGEST_BYTES
@@ -153,15 +155,22 @@ def encode(mark: Mark) -> bytes:
 
 
 def decode(slot: bytes, number: int) -> Mark | None:
-    """The mark of a slot; None: torn, changed, or the slot of another sequence."""
+    """The mark of a slot; None: torn, changed, or the slot of another sequence.
+
+    Raises FileDamaged: it is whole, and no mark of this version.
+    """
     before, digest = slot[:-_DIGEST_BYTES], slot[-_DIGEST_BYTES:]
     if len(slot) != SLOT_BYTES or not slot.startswith(_MAGIC) or blake3(before) != digest:
         return None
     length = _LENGTH.unpack_from(slot, len(_MAGIC))[0]
-    content = parse_json(before[_BEFORE_TEXT : _BEFORE_TEXT + length])
-    if content.pop("version") != VERSION:
-        raise FileDamaged(MARK, f"expected version {VERSION} of a store")
-    mark = Mark(**{**content, "parameters": _parameters(content["parameters"])})
+    try:
+        content = parse_json(before[_BEFORE_TEXT : _BEFORE_TEXT + length])
+        if content.pop("version") != VERSION:
+            raise FileDamaged(MARK, f"expected version {VERSION} of a store")
+        mark = Mark(**{**content, "parameters": Parameters(**content["parameters"])})
+        _check(mark)
+    except (KeyError, TypeError, ValueError, InputError) as e:
+        raise FileDamaged(MARK, f"a slot is whole, but not of a store: {e}; take a copy") from e
     return mark if mark.sequence % 2 == number else None
 
 
@@ -173,10 +182,15 @@ def sync(descriptor: int) -> None:
         getattr(os, "fdatasync", os.fsync)(descriptor)
 
 
-def _parameters(value: dict[str, Any]) -> Parameters:
-    assert value.keys() == {field.name for field in fields(Parameters)}
-    assert is_count(value["arity"])
-    return Parameters(**value)
+def _check(mark: Mark) -> None:
+    """Raises ValueError, InputError: no store has such a mark."""
+    p = mark.parameters
+    check_max_depth(p.max_depth, check_arity(p.arity))
+    node_hash(p.hash)
+    texts: tuple[Any, ...] = (mark.root, p.tree)
+    numbers = is_count(mark.sequence) and is_count(mark.size) and mark.size <= p.arity**p.max_depth
+    if not (numbers and p.record_nodes == record_nodes(p.arity) and all(isinstance(text, str) for text in texts)):
+        raise ValueError("numbers that do not fit each other")
 
 
 def _take_lock(path: Path, descriptor: int) -> None:

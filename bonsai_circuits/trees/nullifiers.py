@@ -8,33 +8,37 @@ position from L on: of its siblings, those wholly below L share their parent wit
 Roots never depend on what was pruned.  They are those of the circuits (gadgets.trees, gadgets.pedersen_tree).
 """
 
+import os
 import sqlite3
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from bonsai_verifier.threads import is_count
 
-from ..errors import FileDamaged, InputError, WireError
+from ..errors import FileDamaged, InputError, StoreLocked, WireError
 from .ledger_shapes import (
     NODE_BYTES,
     NODE_WORDS,
     POSITION_BITS,
     TreeShape,
+    check_path,
     nodes_from_bytes,
     nodes_to_bytes,
     shape_code,
     to_ints,
     to_words,
 )
+from .records import BUSY, READ_ONLY, code, failed_to_write
 
 _PATH = struct.Struct("<QB")  # position, levels; then the flags and the siblings
 _TREE = struct.Struct("<4sBQQ")  # magic, shape, threshold, leaves; then root, frontier, leaves
 _MAGIC = b"bNT1"
 _INDEX = struct.Struct("<Q")
+Node: TypeAlias = tuple[int, int, int]  # level, index, node
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +47,19 @@ class NullifierPath:
 
     A path of all levels proves that the position is free, or what the root becomes when it is taken.  One of fewer levels is the part
     that a cold file gives (`ColdNullifiers.path`).
+    Raises InputError: no position, more flags than a leaf has, or not the siblings of the tree's first levels.
     """
 
     shape: TreeShape
     position: int
     leaf: int
     path: tuple[tuple[int, ...], ...]
+
+    def __post_init__(self) -> None:
+        leaf_index(self.shape, self.position)
+        check_path(self.shape.nullifiers, self.position >> self.shape.flag_bits, self.path)
+        if not is_count(self.leaf) or self.leaf >> 2**self.shape.flag_bits:
+            raise InputError("leaf", f"expected {2**self.shape.flag_bits} flags, got {self.leaf!r}")
 
     @property
     def is_taken(self) -> bool:
@@ -218,7 +229,7 @@ class NullifierTree:
         """Raises the threshold to the leaf of position `below`; what is now below it goes to the cold file, then leaves memory.
 
         Without a cold file it is gone: no receipt down there can be claimed any more, but where nothing was claimed at all.
-        Raises InputError: no such position, or one below the threshold.
+        Raises InputError: no such position, or one below the threshold; a file that has not what was pruned before.
         """
         first = leaf_index(self.shape, below)
         if first < self._first:
@@ -230,7 +241,7 @@ class NullifierTree:
                 for index, node in self._nodes[level].items()
                 if (index + 1) << start <= first
             ]
-            cold.add(first, {i: flags for i, flags in self._leaves.items() if i < first}, nodes)
+            cold.add(first, {i: flags for i, flags in self._leaves.items() if i < first}, nodes, self._below)
         kept = self._frontier_places(first)
         for level, nodes_here in enumerate(self._nodes[:-1]):
             edge = first >> self._levels.starts[level]
@@ -320,6 +331,11 @@ class NullifierTree:
             places.append(range(at >> width << width, at))
         return places
 
+    def _below(self, first: int) -> Iterator[Node]:
+        """Nodes that make up all that lies below leaf `first`, or below the threshold if that is higher."""
+        for level, where in enumerate(self._frontier_places(max(first, self._first))):
+            yield from ((level, i, self._node(level, i)) for i in where)
+
     def _checked_cold(self, position: int, merge: int, cold: NullifierPath | None) -> NullifierPath:
         """The part of a path up to the frontier's node on level `merge`."""
         index = position >> self.shape.flag_bits
@@ -351,7 +367,8 @@ class ColdNullifiers:
 
     The file is an SQLite database, so a change is made whole or not at all, also when the process is killed.  Nothing that is read from it
     need be believed: a path is compared with the tree's frontier.
-    Raises FileDamaged: the file is no such database, or of another shape.
+    Raises, whatever is called: FileDamaged, the file is no such database, or of another shape; StoreLocked, another process is at it;
+    OSError, it cannot be opened or written.
     """
 
     def __init__(self, shape: TreeShape, path: Path) -> None:
@@ -375,11 +392,25 @@ class ColdNullifiers:
         with self._database() as db:
             return self._first_leaf(db) << self.shape.flag_bits
 
-    def add(self, first: int, leaves: dict[int, int], nodes: Iterable[tuple[int, int, int]]) -> None:
-        """Takes over what a tree prunes when its threshold rises to leaf `first`: leaves by index, nodes as (level, index, node)."""
+    def add(
+        self,
+        first: int,
+        leaves: dict[int, int],
+        nodes: Iterable[Node],
+        below: Callable[[int], Iterable[Node]],
+    ) -> None:
+        """Takes over what a tree prunes when its threshold rises to leaf `first`: leaves by index, and nodes.
+
+        In: below(leaf), nodes that make up all that the tree has below this leaf and what it has pruned already: the file must have it.
+        Raises InputError: it has not, or its threshold is above `first`.
+        """
         with self._database() as db:
-            if first < self._first_leaf(db):
+            have = self._first_leaf(db)
+            if first < have:
                 raise InputError("cold", "this file belongs to a tree with a higher threshold")
+            if any(self._node(db, level, i) != node for level, i, node in below(have)):
+                what = "this file has not what was pruned from this tree before"
+                raise InputError("cold", f"{what}: take the tree's own, and insert a late claim that it was not told")
             db.executemany(
                 "REPLACE INTO node VALUES (0, ?, ?)", ((i, _flags_to_bytes(self.shape, x)) for i, x in leaves.items())
             )
@@ -449,9 +480,17 @@ class ColdNullifiers:
     def _database(self) -> Iterator[sqlite3.Connection]:
         """A transaction: committed at the end, or rolled back."""
         try:
-            with closing(sqlite3.connect(self._path)) as db, db:
+            with closing(sqlite3.connect(self._path, isolation_level=None)) as db, db:
+                db.execute("BEGIN IMMEDIATE")  # from the first reading on: another process may be at it
                 yield db
         except (sqlite3.Error, UnicodeDecodeError) as e:  # SQLite's message may quote what is damaged
+            if isinstance(e, sqlite3.Error) and code(e) == BUSY:
+                raise StoreLocked(str(self._path), "is in use elsewhere; try again") from e
+            header = getattr(e, "sqlite_errorcode", 0) == READ_ONLY and os.access(
+                self._path, os.W_OK
+            )  # it says so itself
+            if isinstance(e, sqlite3.Error) and failed_to_write(e) and not header:
+                raise OSError(f"{self._path}: {e}") from e
             raise FileDamaged(str(self._path), f"cannot be used as a file of nullifiers: {e}") from e
 
 

@@ -224,7 +224,8 @@ class InclusionProofs:
     siblings: Octets
 
     def __post_init__(self) -> None:
-        _check_place(self.arity, self.size, 0)
+        check_arity(self.arity)
+        _check_size("size", self.size)
         m = len(self.indices)
         shape = (m, depth_of(self.size, self.arity), self.arity - 1, NODE_BYTES)
         for name, array, expected in (

@@ -21,6 +21,7 @@ from .ledger_shapes import (
     NODE_WORDS,
     Levels,
     TreeShape,
+    check_path,
     checked_words,
     element,
     nodes_from_bytes,
@@ -36,11 +37,19 @@ _POSITION = struct.Struct("<Q")
 
 @dataclass(frozen=True, slots=True)
 class ReceiptOpening:
-    """The siblings of a position from the leaves up, in order."""
+    """The siblings of a position from the leaves up, in order.
+
+    Raises InputError: no position of the tree, or not the siblings of all its levels: those of fewer would open an inner node as a receipt.
+    """
 
     levels: Levels
     position: int
     path: tuple[tuple[int, ...], ...]
+
+    def __post_init__(self) -> None:
+        check_path(self.levels, self.position, self.path)
+        if len(self.path) != self.levels.depth:
+            raise InputError("path", f"{len(self.path)} levels; an opening of this tree has {self.levels.depth}")
 
     def root(self, receipt: int) -> int:
         """The root of the tree that has `receipt` at the position.  Raises InputError: no element of Fr."""
@@ -75,7 +84,7 @@ class ReceiptFrontier:
     """What a validator keeps: of each level the nodes that are complete and whose parent is not, less than a node's children.
 
     levels: how many of the shape's levels the tree has, all by default; its capacity is a parameter of the ledger.
-    At most 40 nodes, 1,280 bytes, in a binary tree; at most 83 in the wide one over Poseidon.
+    At most 40 nodes, 1,280 bytes, in a binary tree; at most 90, 2,880 bytes, in the wide one over Poseidon.
     """
 
     def __init__(self, shape: TreeShape, levels: int | None = None) -> None:
@@ -259,8 +268,9 @@ class ReceiptArchive:
         """Of each level the node over receipts and empty leaves both, if there is one."""
         if not is_count(size) or size > self.size:
             raise InputError("size", f"{size} is not in 0 .. {self.size}")
-        if self._edges[0] != size:
-            edge: list[int | None] = [None]
+        known, edge = self._edges
+        if known != size:
+            edge = [None]
             for level, width in enumerate(self.levels.widths):
                 first = size >> self.levels.starts[level + 1] << width
                 if size == first << self.levels.starts[level]:
@@ -269,7 +279,7 @@ class ReceiptArchive:
                 children = [self._node(level, first + j, size, edge) for j in range(2**width)]
                 edge.append(self.levels.node(level, children))
             self._edges = (size, edge)
-        return self._edges[1]
+        return edge  # not self._edges[1]: another thread may ask for another size
 
 
 class _Rows:

@@ -34,11 +34,11 @@ PIECE_BYTES = 64 << 20  # of records in one transaction: what a reader may have 
 _MOST_RECORD_NODES = 1 << 13  # 256 KiB: what is read and digested for one node that is not in memory
 _VERSIONS = slice(18, 20)  # "File format version numbers" of SQLite's file format, section 1.3
 _MOST_FREE_BYTES = 16 << 20  # of tail.db
-_LEVEL_SHIFT = 48  # a row's key is level 2^48 + index: 2^62 leaves have fewer records
+_LEVEL_SHIFT = 52  # a row's key is level 2^52 + index: 2^62 leaves have fewer records, 2^51 at most
 _LEVEL_PLACE = struct.Struct("<cQQQ")  # kind, level, index, nodes
 _TAIL_PLACE = struct.Struct("<cQQ")  # kind, first leaf, leaves
 # Primary result codes of SQLite, sqlite3.h
-_BUSY, _READ_ONLY, _IO, _FULL, _CANNOT_OPEN = 5, 8, 10, 13, 14
+BUSY, READ_ONLY, _IO, _FULL, _CANNOT_OPEN = 5, 8, 10, 13, 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +69,16 @@ def record_nodes(arity: int) -> int:
 
 
 def create_files(folder: Path, digest: bytes) -> None:
-    """Both databases of an empty store, on disk.  In: digest: of the parameters."""
+    """Both databases of an empty store, on disk.  In: digest: of the parameters.  Raises OSError: they cannot be written."""
     for kind in (_LEVELS, _TAIL):
-        with closing(_connect(folder / kind.name, kind, "rwc")) as connection:
-            for table in kind.tables:
-                connection.execute(table)
-            connection.execute("INSERT INTO store VALUES (0, ?)", (digest,))
+        path = folder / kind.name
+        try:
+            with closing(_connect(path, kind, "rwc")) as connection:
+                for table in kind.tables:
+                    connection.execute(table)
+                connection.execute("INSERT INTO store VALUES (0, ?)", (digest,))
+        except sqlite3.Error as e:
+            raise OSError(f"{path}: {e}") from e
 
 
 class LevelRecords:
@@ -286,7 +290,7 @@ def writing(path: Path, connection: sqlite3.Connection) -> Iterator[None]:
             with suppress(sqlite3.Error):
                 connection.rollback()
         if isinstance(e, sqlite3.Error):
-            if _code(e) in (_BUSY, _READ_ONLY, _IO, _FULL, _CANNOT_OPEN):
+            if code(e) == BUSY or failed_to_write(e):
                 raise OSError(f"{path}: {e}") from e
             raise _damaged(path, e) from e
         raise
@@ -298,11 +302,21 @@ def refused(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as e:
-        if _code(e) == _BUSY:
+        if code(e) == BUSY:
             raise StoreLocked(str(path), "is open in another process; close it there first") from e
         raise _damaged(path, e) from e
     except (UnicodeDecodeError, OverflowError, TypeError, FileNotFoundError) as e:  # a changed type, text or file
         raise _damaged(path, e) from e
+
+
+def code(error: sqlite3.Error) -> int:
+    """The primary code: the low byte of the extended one."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def failed_to_write(error: sqlite3.Error) -> bool:
+    """The system's doing, not the file's: the disk is full, a file is not to be opened, read or written."""
+    return code(error) in (READ_ONLY, _IO, _FULL, _CANNOT_OPEN)
 
 
 def _open(path: Path, kind: _Kind, digest: bytes) -> sqlite3.Connection:
@@ -379,11 +393,6 @@ def _value(connection: sqlite3.Connection, question: str) -> Any:
 
 def _key(level: int, index: int) -> int:
     return (level << _LEVEL_SHIFT) + index
-
-
-def _code(error: sqlite3.Error) -> int:
-    """The primary code: the low byte of the extended one."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 def _damaged(path: Path, error: BaseException) -> FileDamaged:

@@ -33,7 +33,7 @@ from bonsai_verifier.threads import is_count
 from ..artifacts.atomic import sync_folder, write_atomic
 from ..errors import FileDamaged, InputError, StoreFailed, StoreLocked
 from .lean_imt import Indices, LeanIMT, Snapshot
-from .mark import MARK, MarkFile, Parameters, first_marks
+from .mark import MARK, MarkFile, Parameters, first_marks, sync
 from .node_hash import BLAKE3, NodeHash, node_hash
 from .proofs import BatchProof, ConsistencyProof, InclusionProof, InclusionProofs
 from .records import LEVELS, LevelReader, LevelRecords, TailRecords, create_files, record_nodes
@@ -125,6 +125,7 @@ class TreeStore:
         self._process = os.getpid()
         self._mark = mark
         self._closed = False
+        self._files_closed = False
         self._failure: str | None = None
         self._cause: BaseException | None = None
         self._inserting = threading.Lock()
@@ -167,7 +168,7 @@ class TreeStore:
     ) -> "TreeStore":
         """A new store, open and empty.  The folder appears whole or not at all.
 
-        Raises InputError: it is there already, or its parent is not; as LeanIMT.
+        Raises InputError: it is there already, or its parent is not; as LeanIMT.  OSError: it cannot be written.
         """
         policies = policies or Policies()
         depth = LeanIMT(arity, node_hash, max_depth).max_depth  # refuses what no tree can have
@@ -227,15 +228,19 @@ class TreeStore:
             return
         with self._inserting:
             self._closed = True
-        with self._changed:
-            self._changed.notify_all()
-        if self._worker is not None and self._worker is not threading.current_thread():
-            self._worker.join()
         try:
+            with self._changed:
+                self._changed.notify_all()
+            if self._worker is not None and self._worker is not threading.current_thread():
+                self._worker.join()
             if self._failure is None:
                 self._write(checkpoint=self.policies.checkpoint_on_close)
+        except BaseException as e:  # Ctrl-C: whoever waits is told
+            self._fail(e)
+            raise
         finally:
             with self._writing:
+                self._files_closed = True
                 self._tail.close()
                 self._levels.close()
                 self._mark.close()
@@ -370,6 +375,7 @@ class TreeStore:
 
         Damaged records above the leaves are written anew, and named in `repairs`.
         Raises FileDamaged, naming what: a record of leaves, one that is whole and wrong, the database itself, leaves that are missing.
+        OSError: a record could not be written anew.
         """
         self._check_usable()
         with self._writing:
@@ -454,10 +460,18 @@ class TreeStore:
             self._repair()
             if self._tree.size > self._acknowledged:
                 self._tail.settle()
+                self._sync_journal()
                 self._mark.write(self._tree.size, _hex(self._tree.root))
                 self._acknowledged = self._tree.size
         except OSError:
             return
+
+    def _sync_journal(self) -> None:
+        """The end of a transaction that a killed process had written, and its system might still lose.  Raises OSError."""
+        journal = self.folder / f"{LEVELS}-journal"
+        if journal.exists():
+            with journal.open("r+b") as file:
+                sync(file.fileno())
 
     def _repair(self) -> None:
         repaired = self._source.take_repaired()
@@ -466,6 +480,8 @@ class TreeStore:
 
     def _write(self, checkpoint: bool) -> None:
         with self._writing:
+            if self._files_closed:  # while this one waited
+                self._check_usable()
             if self._failure is not None:
                 raise self._failed()
             try:
@@ -523,8 +539,8 @@ class TreeStore:
             began = time.monotonic()
             try:
                 self._write(checkpoint=False)
-            except StoreFailed:
-                return  # whoever waits, inserts or closes next is told
+            except (StoreFailed, InputError):
+                return  # whoever waits, inserts or closes next is told; or the store was closed meanwhile
             except BaseException as e:
                 self._fail(e)
                 raise
@@ -548,7 +564,7 @@ class TreeStore:
     def _fail(self, error: BaseException) -> None:
         with self._changed:
             if self._failure is None:
-                self._failure, self._cause = f"could not write: {error}", error
+                self._failure, self._cause = f"could not write: {str(error) or type(error).__name__}", error
             self._changed.notify_all()
 
     def _failed(self) -> StoreFailed:

@@ -72,6 +72,23 @@ def test_leaves_are_appended_from_files_and_standard_input(tree: Any, monkeypatc
         assert (store.size, store.root) == (1600, reference_root(1600, 4))
 
 
+def test_standard_input_that_does_not_wait_or_is_closed_is_refused(tree: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing to read yet is not the end."""
+    read, write = os.pipe()
+    os.set_blocking(read, False)
+    os.write(write, leaves(1000, 1050).tobytes())
+    with os.fdopen(write, "wb"), os.fdopen(read, "rb") as stdin:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stdin))
+        done = tree("append", "t")
+    assert done.code == 2
+    assert "does not wait" in done.err
+    monkeypatch.setattr(sys, "stdin", None)
+    done = tree("append", "t")
+    assert done.code == 2
+    assert "standard input: is closed" in done.err
+    assert tree("root", "t").out == f"{reference_root(1000, 4).hex()}\n"
+
+
 def test_several_blocks_are_one_file(tree: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bonsai_circuits.cli.trees._BLOCK_LEAVES", 64)
     assert tree("root", "leaves", "--arity", 4).out == f"{reference_root(1000, 4).hex()}\n"

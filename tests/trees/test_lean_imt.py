@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from bonsai_circuits.errors import InputError
 from bonsai_circuits.kernels.bn254_fr import BN254_FR_MODULUS
 from bonsai_circuits.trees.lean_imt import LeanIMT, leaves_from_bytes
 from bonsai_circuits.trees.levels import Level
-from bonsai_circuits.trees.node_hash import POSEIDON_BLS, POSEIDON_BN254, NodeHash
+from bonsai_circuits.trees.node_hash import BLAKE3, POSEIDON_BLS, POSEIDON_BN254, NodeHash
 from bonsai_circuits.trees.shape import depth_of, n_nodes, page_nodes
 from tests.reference import lean_imt as reference
 from tests.reference.lean_imt import counted_leaves
@@ -33,6 +34,14 @@ def tree_of(n: int, arity: int, **named: int) -> LeanIMT:
     tree = LeanIMT(arity, **named)
     tree.insert_many(counted(n))
     return tree
+
+
+def insert(tree: LeanIMT, leaves: NDArray[np.uint8]) -> None:
+    """By the call for one leaf, if it is one."""
+    if len(leaves) == 1:
+        tree.insert(leaves[0].tobytes())
+    else:
+        tree.insert_many(leaves)
 
 
 def poseidon_bls_node(children: Sequence[bytes]) -> bytes:
@@ -180,6 +189,8 @@ def test_what_is_no_leaf_is_refused() -> None:
     for leaves in (np.zeros((2, 31), np.uint8), np.zeros((2, 32), np.int8), np.zeros(32, np.uint8)):
         with pytest.raises(InputError, match="leaves"):
             tree.insert_many(leaves)
+    with pytest.raises(InputError, match=r"leaves: expected an array .* got list"):
+        tree.insert_many([bytes(32)])  # type: ignore[arg-type]
     with pytest.raises(InputError, match="leaf"):
         tree.insert(bytes(33))
     with pytest.raises(InputError, match="leaves"):
@@ -201,6 +212,16 @@ def test_a_depth_out_of_range_is_refused(depth: int) -> None:
     assert LeanIMT(2).capacity == LeanIMT(4).capacity == LeanIMT(16).capacity == 2**40
 
 
+@pytest.mark.parametrize("size", [0, 1, 5])
+def test_no_index_has_no_proofs_and_what_is_no_index_is_refused(size: int) -> None:
+    tree = tree_of(size, 4)
+    found = tree.prove_many([])
+    assert len(found) == len(found.verify(tree.head)) == 0
+    for wrong in ([size], [-1], [[0], [0, 0]], [0.0]):
+        with pytest.raises(InputError, match="indices"):
+            tree.prove_many(wrong)  # type: ignore[arg-type]
+
+
 def test_nodes_that_are_not_there_are_refused() -> None:
     tree = tree_of(5, 2)
     for level, index in ((0, 5), (1, 3), (3, 1), (4, 0), (0, -1), (-1, 0), (0, True)):
@@ -209,6 +230,9 @@ def test_nodes_that_are_not_there_are_refused() -> None:
     for level, start, stop in ((0, 0, 6), (0, 4, 3), (1, -1, 2), (9, 0, 1)):
         with pytest.raises(InputError):
             tree.level(level, start, stop)
+    for level in (4, 41, 2**70):  # above the root, above the deepest one, above what can be counted up to
+        assert len(tree.level(level)) == len(tree.snapshot().complete(level, 0, 0)) == 0
+        assert tree.snapshot().check(level) == -1
     with pytest.raises(InputError, match="complete"):
         tree.snapshot().complete(1, 0, 3)
     assert tree.snapshot().complete(1, 0, 2).tobytes() == tree.level(1, 0, 2).tobytes()
@@ -354,6 +378,33 @@ def test_an_insert_that_fails_midway_leaves_the_tree_as_it_was(small: None, monk
     assert all_levels(tree) == reference.levels(counted_leaves(150), 2)
 
 
+@pytest.mark.parametrize("where", ["before", "after"])
+@pytest.mark.parametrize("first", [1, 2, 97])
+@pytest.mark.parametrize("then", [1, 2, 97])
+def test_an_interrupt_amid_the_open_nodes_leaves_the_tree_as_it_was(
+    where: str, first: int, then: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last groups are those of the new size by then: inserts that follow must not take them for their own."""
+    open_nodes = BLAKE3.open_nodes
+
+    def interrupted(groups: NDArray[np.uint8], counts: list[int]) -> NDArray[np.uint8]:
+        if where == "after":
+            open_nodes(groups, counts)
+        raise KeyboardInterrupt
+
+    for size in (0, 3, 50, 63, 64):
+        tree = tree_of(size, 4)
+        for _ in range(2):
+            with monkeypatch.context() as patch:
+                patch.setattr(type(BLAKE3), "open_nodes", staticmethod(interrupted))
+                with pytest.raises(KeyboardInterrupt):
+                    insert(tree, counted(size + first)[size:] + np.uint8(1))
+            assert tree.root == reference.root(counted_leaves(size), 4)
+        insert(tree, counted(size + then)[size:])
+        insert(tree, counted(size + then + 3)[size + then :])
+        assert all_levels(tree) == reference.levels(counted_leaves(size + then + 3), 4)
+
+
 # Nodes somewhere else --------------------------------------------------------------------------------------------------------
 
 
@@ -393,6 +444,23 @@ def test_levels_that_were_evicted_are_read_from_the_source(small: None) -> None:
         tree.evict(kept, 2, 301)
     tree.insert_many(counted(900)[300:])
     assert all_levels(tree) == reference.levels(counted_leaves(900), arity)
+
+
+@pytest.mark.parametrize("arity", [2, 3, 4, 16])
+def test_an_older_snapshot_proves_its_own_tree_from_the_source(arity: int, small: None) -> None:
+    """What it has open at its right edge is complete by now, and outside."""
+    sizes, tree, held = [1, 2, 3, 5, 16, 17, 31, 81, 100, 201, 254, 255, 256, 257], LeanIMT(arity), []
+    for size in sizes:
+        tree.insert_many(counted(size)[tree.size :])
+        held.append(tree.snapshot())
+    tree.insert_many(counted(900)[tree.size :])
+    tree.evict(Kept.of(tree.snapshot()), 99, 900)
+    for old in [*held, *map(tree.snapshot().at, sizes)]:
+        indices = np.arange(old.size)
+        found, want = old.prove_many(indices), tree_of(old.size, arity).prove_many(indices)
+        assert (found.leaves == want.leaves).all()
+        assert (found.siblings == want.siblings).all()
+        assert found.verify(old.head).all()
 
 
 def test_a_damaged_source_is_found_by_check(small: None) -> None:

@@ -2,14 +2,16 @@
 
 import random
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bonsai_circuits.errors import FileDamaged, InputError, WireError
+from bonsai_circuits.errors import FileDamaged, InputError, StoreLocked, WireError
 from bonsai_circuits.trees.ledger_shapes import SHAPES
 from bonsai_circuits.trees.nullifiers import ColdNullifiers, NullifierPath, NullifierTree
 from bonsai_verifier.parameters import FR_MODULUS as R
@@ -225,6 +227,21 @@ def test_a_late_claim_needs_the_right_cold_path(key: tuple[str, str], tmp_path: 
     assert before != tree.encode()
 
 
+def test_what_is_no_path_is_refused() -> None:
+    right = NullifierTree(WIDE, CLAIMED).path(5)
+    for wrong, field in (
+        ((5 + 2**40, right.leaf, right.path), "position"),
+        ((5, 2**128, right.path), "leaf"),
+        ((5, -1, right.path), "leaf"),
+        ((5, right.leaf, (*right.path[1:], (0,))), "path[10]"),
+        ((5, right.leaf, (*right.path, right.path[0])), "path"),
+        ((5, right.leaf, ((R, *right.path[0][1:]), *right.path[1:])), "path[0][0]"),
+    ):
+        with pytest.raises(InputError) as error:
+            NullifierPath(WIDE, *wrong)
+        assert error.value.field == field
+
+
 def test_where_nothing_was_claimed_no_cold_path_is_needed() -> None:
     whole, tree = NullifierTree(WIDE, [2**30]), NullifierTree(WIDE, [2**30])
     tree.prune(2**29)
@@ -318,7 +335,7 @@ def test_files_that_are_no_cold_file_are_refused(tmp_path: Path) -> None:
     file.write_bytes(b"something else, longer than the header of a database" * 40)
     with pytest.raises(FileDamaged, match="cannot be used as a file of nullifiers"):
         ColdNullifiers(WIDE, file)
-    with pytest.raises(FileDamaged, match="cannot be used"):
+    with pytest.raises(OSError, match="folder: unable to open"):
         ColdNullifiers(WIDE, tmp_path / "no" / "folder")
     other = tmp_path / "other"
     with sqlite3.connect(other) as db:
@@ -337,3 +354,75 @@ def test_a_file_of_a_higher_threshold_takes_nothing(tmp_path: Path) -> None:
     assert old.threshold == 0
     old.prune(2**21, cold)  # a tree that was not saved after it was pruned is pruned again
     assert old.threshold == cold.threshold
+
+
+def test_a_file_that_lacks_what_went_before_takes_nothing(tmp_path: Path) -> None:
+    """A new one, another account's, and one that was not told of a late claim; also where it is ahead."""
+    tree, cold = NullifierTree(WIDE, CLAIMED), ColdNullifiers(WIDE, tmp_path / "cold")
+    tree.prune(2**19, cold)
+    behind = NullifierTree.decode(WIDE, tree.encode())
+    for below in (2**19, 2**20):
+        other = NullifierTree(WIDE, [1, *CLAIMED[1:]])
+        files = [ColdNullifiers(WIDE, tmp_path / f"{name} {below}") for name in ("new", "other")]
+        other.prune(below, files[1])
+        for file in files:
+            threshold = file.threshold
+            with pytest.raises(InputError, match="cold: this file has not what was pruned from this tree before"):
+                tree.prune(2**20, file)
+            assert (tree.threshold, file.threshold) == (2**19, threshold)
+    tree.insert(6, cold.path(6))
+    with pytest.raises(InputError, match="a late claim that it was not told"):
+        tree.prune(2**20, cold)
+    cold.insert(6)
+    tree.prune(2**20, cold)
+    with pytest.raises(InputError, match="has not what was pruned"):  # the file has a claim that this one has not
+        behind.prune(2**20, cold)
+
+
+def test_a_tree_below_whose_threshold_nothing_was_claimed_may_begin_a_file(tmp_path: Path) -> None:
+    tree, cold = NullifierTree(WIDE, [2**19, 2**21]), ColdNullifiers(WIDE, tmp_path / "cold")
+    tree.prune(2**18)
+    tree.prune(2**20, cold)
+    assert tree.path(2**19, cold.path(2**19)).is_taken
+
+
+def test_two_at_one_file_take_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody writes between what another reads and what it writes from that."""
+    cold = ColdNullifiers(WIDE, tmp_path / "cold")
+    NullifierTree(WIDE, CLAIMED).prune(2**20, cold)
+    path_of = ColdNullifiers._path_of
+
+    def meanwhile(self: ColdNullifiers, db: sqlite3.Connection, position: int) -> NullifierPath:
+        found = path_of(self, db, position)
+        other = sqlite3.connect(tmp_path / "cold", timeout=0)
+        with closing(other), pytest.raises(sqlite3.OperationalError, match="locked"):
+            other.execute("DELETE FROM node")
+        return found
+
+    monkeypatch.setattr(ColdNullifiers, "_path_of", meanwhile)
+    cold.insert(5)
+
+
+def test_a_file_that_cannot_be_written_is_not_called_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "cold"
+    tree, cold = NullifierTree(WIDE, CLAIMED), ColdNullifiers(WIDE, file)
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda path, **named: connect(path, timeout=0, **named))
+    with closing(connect(file)) as elsewhere:
+        elsewhere.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(StoreLocked, match="cold: is in use elsewhere"):
+            tree.prune(2**20, cold)
+
+    def full(path: Path, **named: Any) -> sqlite3.Connection:
+        db = connect(path, **named)
+        db.execute(f"PRAGMA max_page_count = {db.execute('PRAGMA page_count').fetchone()[0]}")
+        return db
+
+    monkeypatch.setattr(sqlite3, "connect", full)
+    many = NullifierTree(WIDE, range(0, 2**17, 128))
+    with pytest.raises(OSError, match=r"cold: .*full"):
+        many.prune(2**20, cold)
+    assert (tree.threshold, many.threshold, cold.threshold) == (0, 0, 0)
+    monkeypatch.setattr(sqlite3, "connect", connect)
+    many.prune(2**20, cold)
+    assert many.path(128, cold.path(128)).is_taken

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bonsai_circuits.errors import InputError, WireError
-from bonsai_circuits.trees.ledger_shapes import SHAPES, to_words, tree_shape
+from bonsai_circuits.trees.ledger_shapes import SHAPES, TreeShape, to_words, tree_shape
 from bonsai_circuits.trees.receipts import ReceiptArchive, ReceiptFrontier, ReceiptOpening
 from bonsai_verifier.parameters import FR_MODULUS as R
 from tests.trees.ledger import KEYS, receipt_tree
@@ -64,13 +64,15 @@ def test_batches_equal_single_receipts(key: tuple[str, str], sizes: list[int]) -
         assert single.encode() == bulk.encode() == archive.frontier().encode()
 
 
-def test_a_frontier_is_small() -> None:
-    """1,280 bytes of nodes in a binary tree of 2^40 positions that has one left; header and root before them."""
-    frontier = ReceiptFrontier(CLASSIC)
+@pytest.mark.parametrize(("shape", "n_bytes"), [(CLASSIC, 1280), (WIDE, 2880)], ids=["classic", "wide"])
+def test_a_frontier_is_small(shape: TreeShape, n_bytes: int) -> None:
+    """So many bytes of nodes in a tree of 2^40 positions that has one left; header and root before them."""
+    frontier = ReceiptFrontier(shape)
     frontier._size = 2**40 - 1
-    frontier._peaks = [to_words([1])] * 40 + [to_words([])]
-    assert len(frontier.encode()) == 1280 + 14 + 32
-    assert ReceiptFrontier.decode(CLASSIC, frontier.encode()).size == 2**40 - 1
+    frontier._peaks = [*(to_words([1] * (2**width - 1)) for width in shape.receipts.widths), to_words([])]
+    assert len(frontier.encode()) == n_bytes + 14 + 32
+    assert ReceiptFrontier.decode(shape, frontier.encode()).size == 2**40 - 1
+    assert f"{n_bytes:,} bytes" in str(ReceiptFrontier.__doc__)
 
 
 # Capacity --------------------------------------------------------------------------------------------------------------------
@@ -122,6 +124,43 @@ def test_other_levels_and_shapes_are_refused() -> None:
 
 
 # Openings --------------------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_no_opening_is_refused() -> None:
+    """An inner node, or the root, is no receipt of a path that is shorter; a position has one number."""
+    opening = both(("poseidon", "classic"), 3)[1].open(2)
+    levels, position, path = opening.levels, opening.position, opening.path
+    for wrong, field in (
+        ((position >> 1, path[1:]), "path"),
+        ((0, ()), "path"),
+        ((position, (*path, (0,))), "path"),
+        ((position, ((0, 0), *path[1:])), "path[0]"),
+        ((position, (*path[:5], (R,), *path[6:])), "path[5][0]"),
+        ((position + 2**40, path), "position"),
+        ((-1, path), "position"),
+        ((True, path), "position"),
+    ):
+        with pytest.raises(InputError) as error:
+            ReceiptOpening(levels, *wrong)
+        assert error.value.field == field
+
+
+def test_readers_of_different_sizes_do_not_meet() -> None:
+    """Between the computation of a size's nodes and their use another thread keeps those of its own size."""
+
+    class Overtaken(ReceiptArchive):
+        def __setattr__(self, name: str, value: object) -> None:
+            super().__setattr__(name, value)
+            if name == "_edges" and hasattr(self, "others"):
+                super().__setattr__(name, self.others)
+
+    archive, alone = Overtaken(WIDE), both(("poseidon", "wide"), 33)[1]
+    archive.append_many(RECEIPTS[:33])
+    archive.root_at(5)
+    archive.others = archive._edges
+    for size in (5, 21, 33):
+        assert archive.root_at(size) == alone.root_at(size)
+        assert archive.open(3, size) == alone.open(3, size)
 
 
 @shapes

@@ -1,10 +1,12 @@
 """The store as its users meet it: tokens, policies, tiering, snapshots, opening again.  Faults are in test_store_faults.py."""
 
+import os
 import sqlite3
 import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +15,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bonsai_circuits.artifacts.json_object import canonical_json
 from bonsai_circuits.errors import FileDamaged, InputError, StoreFailed
+from bonsai_circuits.trees import records as module_of_records
 from bonsai_circuits.trees import store as module
 from bonsai_circuits.trees.lean_imt import LeanIMT
-from bonsai_circuits.trees.mark import MARK, Mark, Parameters, decode, encode
+from bonsai_circuits.trees.mark import MARK, Mark, MarkFile, Parameters, decode, encode
 from bonsai_circuits.trees.node_hash import BLAKE3, POSEIDON_BLS
 from bonsai_circuits.trees.records import LEVELS, TAIL, TailRecords, record_nodes
 from bonsai_circuits.trees.store import Policies, Token, TreeStore
+from bonsai_verifier.transcript import blake3
 from tests.trees.victim import leaves, reference_root
 
 MANUAL = Policies(flush_interval=None)
@@ -180,6 +185,63 @@ def test_a_mark_says_what_it_was_given() -> None:
         assert decode(bytes(changed), 1) is None
 
 
+def test_the_end_of_a_killed_checkpoint_is_on_disk_before_it_is_acknowledged(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The leaves are in records alone; a journal that came back would take them away."""
+    with TreeStore.create(folder, 4, policies=MANUAL) as store:
+        mark = (folder / MARK).read_bytes()
+        store.insert_many(leaves(0, RECORD))
+        store.checkpoint()
+    (folder / MARK).write_bytes(mark)
+    calls, sync, write = [], module.sync, MarkFile.write
+    monkeypatch.setattr(module, "sync", lambda fd: (calls.append(os.fstat(fd).st_ino), sync(fd)))
+    monkeypatch.setattr(MarkFile, "write", lambda *given: (calls.append(MARK), write(*given)))
+    with TreeStore.open(folder, policies=MANUAL) as store:
+        assert store.acknowledged == RECORD
+    assert calls == [(folder / f"{LEVELS}-journal").stat().st_ino, MARK]
+
+
+def test_a_folder_that_cannot_be_written_is_told_as_that(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> sqlite3.Connection:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(module_of_records, "_connect", full)
+    with pytest.raises(OSError, match=r"levels\.db: database or disk is full"):
+        TreeStore.create(folder, 4)
+    assert list(folder.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"version": 2},
+        {"root": None},
+        {"parameters": None},
+        {"parameters": {"tree": 1}},
+        {"parameters": {"arity": 1}},
+        {"parameters": {"arity": "4"}},
+        {"parameters": {"max_depth": 99}},
+        {"parameters": {"hash": "md5"}},
+        {"parameters": {"record_nodes": 0}},
+        {"parameters": {"more": 1}},
+        {"sequence": -1},
+        {"sequence": "7"},
+        {"size": 4**20 + 1},
+        {"more": 1},
+    ],
+    ids=str,
+)
+def test_a_slot_that_is_whole_and_no_mark_is_refused(content: dict[str, Any]) -> None:
+    mark: dict[str, Any] = {"version": 1, **asdict(Mark(Parameters("ab" * 16, 4, "blake3", 20, 4096), 7, 12345, ""))}
+    for name, value in content.items():
+        mark[name] = {**mark[name], **value} if isinstance(value, dict) else value
+    text = canonical_json(mark)
+    before = (b"\x89btree\r\n" + len(text).to_bytes(4, "little") + text).ljust(4064, b"\0")
+    with pytest.raises(FileDamaged, match="mark: "):
+        decode(before + blake3(before), 1)
+
+
 # Tokens ----------------------------------------------------------------------------------------------------------------------
 
 
@@ -319,6 +381,46 @@ def test_a_closed_store_takes_nothing(folder: Path) -> None:
         with pytest.raises(InputError, match="is closed"):
             call()
     assert store.root == bytes(32)
+
+
+@pytest.mark.parametrize("call", ["flush", "checkpoint"])
+def test_a_write_that_meets_a_closed_store_says_so(folder: Path, call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It had looked before `close` came."""
+    store = TreeStore.create(folder, 4, policies=MANUAL)
+    store.insert(bytes(32))
+    write = store._write
+
+    def late(checkpoint: bool) -> None:
+        monkeypatch.setattr(store, "_write", write)
+        store.close()
+        write(checkpoint)
+
+    monkeypatch.setattr(store, "_write", late)
+    with pytest.raises(InputError, match="is closed"):
+        getattr(store, call)()
+    assert store.failure is None
+
+
+@pytest.mark.parametrize("where", ["worker", "write"])
+def test_a_close_that_is_interrupted_closes_and_tells(
+    folder: Path, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = TreeStore.create(folder, 4, policies=Policies(flush_interval=None, checkpoint_entries=10**6))
+    store.insert(bytes(32))
+    store.flush()
+    _, token = store.insert(bytes(32))
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(*(store._worker, "join") if where == "worker" else (store._tail, "add"), interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        store.close()
+    with pytest.raises(StoreFailed, match="KeyboardInterrupt; the first 1 leaves are on disk"):
+        token.wait(60)
+    store.close()
+    with TreeStore.open(folder) as again:
+        assert again.size == 1
 
 
 # Policies --------------------------------------------------------------------------------------------------------------------

@@ -133,7 +133,7 @@ def _amid_a_checkpoint(folder: Path, size: int) -> None:
         levels.execute("PRAGMA cache_size = 4")  # what does not fit goes to the file before the transaction ends
         levels.execute("BEGIN IMMEDIATE")
         for place in range(100):
-            levels.execute("INSERT INTO nodes VALUES (?, ?, ?)", ((9 << 48) + place, b"", bytes(100_000)))
+            levels.execute("INSERT INTO nodes VALUES (?, ?, ?)", ((9 << 52) + place, b"", bytes(100_000)))
         shutil.copytree(folder, copy)
         levels.execute("ROLLBACK")
     shutil.rmtree(folder)
@@ -252,7 +252,7 @@ def foreign(name: str) -> Damage:
 
 SWAPPED = "UPDATE nodes SET (digest, nodes) = (SELECT digest, nodes FROM nodes WHERE place = 1) WHERE place = 0"
 PLACE = "UPDATE nodes SET place = place + 100 WHERE place = 7"
-ABOVE = "(1 << 48)"
+ABOVE = "(1 << 52)"
 DAMAGES: list[tuple[str, Damage, str]] = [
     ("mark gone", gone(MARK), "there is no such file"),
     ("mark cut", cut(MARK, 0.4), "both slots"),
@@ -281,7 +281,7 @@ DAMAGES: list[tuple[str, Damage, str]] = [
     ("a record elsewhere", sql(LEVELS, PLACE), "100 records of level 0 are missing"),
     (
         "a record of an unknown level",
-        sql(LEVELS, f"UPDATE nodes SET place = place + (60 << 48) WHERE place = {ABOVE} + 1"),
+        sql(LEVELS, f"UPDATE nodes SET place = place + (60 << 52) WHERE place = {ABOVE} + 1"),
         "a level 61",
     ),
     (
@@ -368,7 +368,7 @@ def test_cold_damage_is_named_when_it_is_read(stores: dict[str, tuple[Path, int]
     with TreeStore.create(tmp_path / "store", 4, policies=MANUAL) as store:
         store.insert_many(leaves(0, size))
         store.checkpoint()
-    sql(LEVELS, "UPDATE nodes SET nodes = zeroblob(131072) WHERE place IN (1, (1 << 48) + 1)")(tmp_path / "store")
+    sql(LEVELS, "UPDATE nodes SET nodes = zeroblob(131072) WHERE place IN (1, (1 << 52) + 1)")(tmp_path / "store")
     with TreeStore.open(tmp_path / "store", policies=Policies(flush_interval=None, pin_above_level=9)) as store:
         assert store.root == reference_root(size, 4)
         assert store.prove(0).verify(store.snapshot().head)
