@@ -21,7 +21,7 @@ from ..trees.node_hash import POSEIDON_BN254, NodeHash, node_hash
 from ..trees.proofs import BatchProof, ConsistencyProof, Head, InclusionProof
 from ..trees.shape import NODE_BYTES
 from ..trees.store import Policies, TreeStore
-from .console import EXIT_FAILED, result, steps, warn
+from .console import EXIT_FAILED, result, say, steps, warn
 from .options import json_option
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -88,6 +88,10 @@ def append(folder: Path, leaves: str, as_json: bool) -> None:
             store.flush()
             done = f"the first {store.size - before} leaves were appended"
             raise InputError(e.field, f"{str(e).removeprefix(f'{e.field}: ')}; {done}") from e
+        except KeyboardInterrupt:
+            store.flush()
+            say(f"{folder}: the first {store.size - before} leaves were appended")
+            raise
         store.flush()
         progress.done()
         head, appended = store.snapshot().head, store.size - before

@@ -11,6 +11,7 @@ worth little where the next one may be written over it.
 Readers of levels.db have a connection of their own and see records that were committed; these never move and never change.
 """
 
+import shutil
 import sqlite3
 import struct
 import threading
@@ -259,6 +260,27 @@ class TailRecords:
     def let_go(self) -> None:
         """See Holder."""
         never_close(self._connection)
+
+
+@contextmanager
+def logs_kept(folder: Path) -> Iterator[None]:
+    """Where opening is refused, the logs are left as they were: SQLite's own closing plays in what it can of them, and drops the rest.
+
+    Playing in a log twice changes nothing.  What a killed process kept goes with the next opening that succeeds.
+    """
+    logs = [folder / f"{TAIL}-wal", folder / f"{LEVELS}-journal"]
+    copies = {log: log.with_name(f"{log.name}.kept") for log in logs}
+    there = [log for log in logs if log.is_file() and log.stat().st_size]
+    for log in there:
+        shutil.copyfile(log, copies[log])
+    try:
+        yield
+    except BaseException:
+        for log in there:
+            copies[log].replace(log)
+        raise
+    for copy in copies.values():
+        copy.unlink(missing_ok=True)
 
 
 def level_digest(store: bytes, level: int, index: int, nodes: Octets) -> bytes:

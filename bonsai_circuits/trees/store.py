@@ -36,7 +36,7 @@ from .lean_imt import Indices, LeanIMT, Snapshot
 from .mark import MARK, MarkFile, Parameters, first_marks, sync
 from .node_hash import BLAKE3, NodeHash, node_hash
 from .proofs import BatchProof, ConsistencyProof, InclusionProof, InclusionProofs
-from .records import LEVELS, LevelReader, LevelRecords, TailRecords, create_files, record_nodes
+from .records import LEVELS, LevelReader, LevelRecords, TailRecords, create_files, logs_kept, record_nodes
 from .shape import NODE_BYTES, n_complete
 
 _TREE_BYTES = 16  # of the name that a store gets when it is made
@@ -214,7 +214,8 @@ class TreeStore:
             for name, value in named.items():
                 if value is not None and value != getattr(parameters, name):
                     raise InputError(name, f"{folder} was made with {getattr(parameters, name)}, not {value}")
-            return cls(folder, mark, policies or Policies())
+            with logs_kept(folder):
+                return cls(folder, mark, policies or Policies())
         except BaseException:
             mark.close()
             raise

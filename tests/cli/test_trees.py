@@ -1,5 +1,6 @@
 """`bonsai tree`: real files, exit codes, JSON on stdout alone."""
 
+import contextlib
 import io
 import json
 import os
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from bonsai_circuits.cli import trees
 from bonsai_circuits.cli.main import run
 from bonsai_circuits.trees.mark import MARK
 from bonsai_circuits.trees.records import TAIL
@@ -55,6 +57,18 @@ def test_root_of_a_file_and_of_a_folder(tree: Any, monkeypatch: pytest.MonkeyPat
     assert json.loads(Path("head").read_text()) == found.json
     Path("none").touch()
     assert tree("root", "none", "--arity", 4).out == "no leaves, no root\n"
+
+
+def test_an_interrupted_append_says_how_many_leaves_it_appended(tree: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(source: str) -> Any:
+        yield leaves(1000, 1500)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(trees, "_leaves", lambda source: contextlib.nullcontext(interrupted(source)))
+    done = tree("append", "t", "more")
+    assert done.code == 130
+    assert "t: the first 500 leaves were appended" in done.err
+    assert json.loads(tree("root", "t", "--json").out)["size"] == 1500
 
 
 def test_leaves_are_appended_from_files_and_standard_input(tree: Any, monkeypatch: pytest.MonkeyPatch) -> None:

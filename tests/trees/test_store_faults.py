@@ -346,6 +346,26 @@ def test_a_log_that_was_cut_off_is_named(stores: dict[str, tuple[Path, int]], tm
             TreeStore.open(damaged)
 
 
+def test_a_refusal_leaves_the_log_as_it_was(stores: dict[str, tuple[Path, int]], tmp_path: Path) -> None:
+    """Whoever can mend it has all leaves again."""
+    folder, size = stores["logged"]
+    damaged = shutil.copytree(folder, tmp_path / "damaged")
+    log = damaged / f"{TAIL}-wal"
+    content = bytearray(log.read_bytes())
+    middle = len(content) // 2
+    content[middle] ^= 1
+    log.write_bytes(content)
+    for _ in range(2):
+        with pytest.raises(FileDamaged):
+            TreeStore.open(damaged)
+        assert log.read_bytes() == content
+    content[middle] ^= 1
+    log.write_bytes(content)
+    with TreeStore.open(damaged) as store:
+        assert store.size == size
+    assert sorted(file.name for file in damaged.iterdir()) == sorted(["levels.db", "levels.db-journal", "mark", TAIL])
+
+
 def test_a_log_that_is_missing_is_named(stores: dict[str, tuple[Path, int]], tmp_path: Path) -> None:
     damaged = shutil.copytree(stores["logged"][0], tmp_path / "damaged")
     gone(f"{TAIL}-wal")(damaged)
