@@ -8,7 +8,7 @@ import click
 
 from ..errors import InputError
 from ..pipeline import FILES, Circuit
-from ..relations.builtin import BuiltIn, built_in
+from ..relations.builtin import BUILT_IN, BuiltIn, built_in
 
 HASHES = ("poseidon", "pedersen")
 TREES = ("wide", "classic")
@@ -38,9 +38,12 @@ def circuit_options(required: bool = True) -> Callable[[F], F]:
 
 
 def built_in_or_folder(circuit: str, hash_name: str, tree: str, compiled: Path) -> tuple[BuiltIn | None, Path]:
-    """The built-in circuit that the words name, if any, and its folder.  A folder is named with a separator.  Raises InputError."""
-    folder = Path(circuit)
-    if folder.name != circuit and folder.is_dir() and (folder / FILES["circuit"]).is_file():  # ./send, never send
+    """The built-in circuit that the words name, if any, and its folder.  A folder with a built-in's name wants a separator.
+
+    Raises InputError.
+    """
+    folder, names = Path(circuit), {name for known in BUILT_IN for name in (known.relation, known.name)}
+    if (folder.name != circuit or circuit not in names) and (folder / FILES["circuit"]).is_file():  # ./send, never send
         return None, folder
     found = built_in(circuit, hash_name, tree)
     return found, compiled / found.name

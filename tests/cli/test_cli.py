@@ -334,6 +334,17 @@ def test_a_circuit_can_be_named_by_its_folder(capsys: pytest.CaptureFixture[str]
     assert (done.code, done.json) == (0, {"ok": True, "failed": []})
 
 
+def test_a_folder_needs_a_separator_only_where_its_name_is_built_in(
+    capsys: pytest.CaptureFixture[str], compiled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("mine", "send"):
+        shutil.copytree(compiled / "send-poseidon", tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    assert Run(capsys, "check", "mine", "--input", FIRST).code == 0
+    assert Run(capsys, "check", "./send", "--input", FIRST).code == 0
+    assert "bonsai compile send" in Run(capsys, "check", "send", "--input", FIRST).err
+
+
 def test_what_is_not_compiled_names_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     done = Run(capsys, "check", *CIRCUIT, "--compiled", tmp_path / "nowhere", "--input", FIRST)
     assert done.code == 2
