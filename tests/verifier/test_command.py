@@ -202,6 +202,14 @@ def test_what_cannot_be_said_is_an_error(files: tuple[str, str], redirected: str
     assert run.returncode == command.MALFORMED
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("word", ["--help", "--nothing"])
+def test_help_and_usage_that_cannot_be_said_are_errors(files: tuple[str, str], word: str) -> None:
+    line = '"$0" -m bonsai_verifier "$@" >/dev/full 2>/dev/full'
+    run = subprocess.run(["sh", "-c", line, sys.executable, *files, word], check=False)
+    assert run.returncode == command.MALFORMED
+
+
 def test_a_name_that_stdout_has_no_characters_for_is_an_error(files: tuple[str, str]) -> None:
     bad = Path(files[1]).with_name("b\u00e4d")
     bad.write_bytes(flipped(Path(files[1]).read_bytes(), 0))

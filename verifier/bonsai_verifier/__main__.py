@@ -13,7 +13,7 @@ import time
 import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -28,9 +28,8 @@ _PROGRESS_S = 0.2  # from one line of progress to the next
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The exit code; one line for each bad proof as it is found, and one for all, on stdout; with --json one object instead."""
-    args = _parser().parse_args(arguments)
     try:
-        code = _answered(args)
+        code = _answered(_parser().parse_args(arguments))
         _put("", flush=True)
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -58,8 +57,19 @@ def _answered(args: argparse.Namespace) -> int:
     return BAD if report.n_bad or report.n_undecided else VALID
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says help and usage as everything else is said."""
+
+    def print_help(self, file: object = None) -> None:
+        _put(self.format_help(), flush=True)
+
+    def error(self, message: str) -> NoReturn:
+        _complain(f"{message}\n{self.format_usage().rstrip()}")
+        raise SystemExit(MALFORMED)
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m bonsai_verifier", description=(__doc__ or "").partition("\n")[2])
+    parser = _Parser(prog="python -m bonsai_verifier", description=(__doc__ or "").partition("\n")[2])
     parser.add_argument("key", type=Path, help="verifying key, 296 bytes")
     parser.add_argument("files", type=Path, nargs="+", help="records: public inputs, 32 bytes each, then the proof")
     parser.add_argument("--context", type=bytes.fromhex, default=NO_CONTEXT, help="64 hex digits (default: zeros)")
@@ -198,6 +208,7 @@ def _complain(message: str) -> None:
     try:
         if sys.stderr is not None:
             sys.stderr.write(f"error: {message}\n")
+            sys.stderr.flush()
     except (OSError, ValueError):  # then the exit code says it alone
         sys.stderr = None
 
