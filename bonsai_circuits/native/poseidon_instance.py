@@ -51,6 +51,7 @@ def require_canonical(value: int, name: str, modulus: int) -> None:
         raise InputError(name, "not in [0, r); reduce it modulo r first")
 
 
-def require_integer(value: int, name: str) -> None:
+def require_integer(value: object, name: str) -> None:
+    """Raises InputError: none, or a bool."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise InputError(name, f"an integer is needed, not {type(value).__name__}")

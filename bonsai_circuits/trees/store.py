@@ -91,8 +91,9 @@ class Token:
 
         Raises TimeoutError: not within so many seconds.  StoreFailed: a write failed, and they may not be there.  InputError: no number.
         """
-        if timeout is not None and not (isinstance(timeout, int | float) and timeout == timeout):  # nan is not
-            raise InputError("timeout", f"expected seconds, or None, got {timeout!r}")
+        given: Any = timeout
+        if given is not None and (not isinstance(given, int | float) or given != given):  # nan
+            raise InputError("timeout", f"expected seconds, or None, got {given!r}")
         self._store._wait(self.size, timeout)
 
     @property
