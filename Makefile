@@ -86,7 +86,7 @@ bench-batch: setup ## measure the batch verifier beside blst, arkworks and mcl; 
 bench-prover: setup ## measure the prover beside blst, snarkjs and arkworks; ten minutes, more at first; needs cargo
 	$(BIN)/python -m benchmarks prover
 
-bench-trees: setup ## measure trees and hashes beside rotortree, zk-kit and sinsemilla; minutes, more at first; needs cargo, npm
+bench-trees: setup ## measure trees and hashes beside rotortree, zk-kit and sinsemilla; minutes, more at first; needs cargo, node, npm
 	$(BIN)/python -m benchmarks trees
 
 clean: ## remove what was compiled, but not what was installed

@@ -29,6 +29,7 @@ from bonsai_circuits.native.pallas import P as PALLAS_MODULUS
 from bonsai_circuits.native.sinsemilla import merkle_hash, merkle_hash_many, table
 from bonsai_circuits.trees.lean_imt import LeanIMT
 from bonsai_circuits.trees.node_hash import BLAKE3, node_hash
+from bonsai_circuits.trees.shape import NODE_BYTES, n_nodes
 from bonsai_circuits.trees.store import TreeStore
 from bonsai_verifier.field import Octets
 from bonsai_verifier.kernels import cpu
@@ -42,7 +43,7 @@ NEEDED_GIB = {100_000_000: 16}  # of memory in the machine, for two trees
 TEN_MILLION, NAMED = 10_000_000, 90_435
 BATCH = 10_000_000  # of leaves inserted at once, at most
 STORE_BATCH, STORE_ROUNDS = 1_000_000, 7
-ARITY, NODE_BYTES = 4, 32
+ARITY = 4
 PROOFS, PROOF_ROUNDS = 10_000, 9
 POSEIDON_ROUNDS = 3  # of JavaScript a quarter of a minute each
 SEED = 20261207
@@ -63,7 +64,7 @@ def main() -> None:
         "poseidon_bn254_vs_zkkit_npm": hashed["zkkit_npm_us"] / hashed["us"],
         "sinsemilla_weighted_vs_literal": words["literal_us"] / words["weighted_us"],
         "sinsemilla_batch_vs_crate": words["crate_us"] / words["batch_us"],
-        "bytes_vs_nodes_10m": ten["peak_bytes"] * TEN_MILLION / (NODE_BYTES * _nodes(TEN_MILLION)),
+        "bytes_vs_nodes_10m": ten["peak_bytes"] * TEN_MILLION / (NODE_BYTES * n_nodes(TEN_MILLION, ARITY)),
         "inclusion_proof_10m_vs_rotortree": proved["rotortree_proof_us"] / proved["proof_us"],
         "verification_10m_vs_rotortree": proved["rotortree_verification_us"] / proved["verification_us"],
         "poseidon_bn254_vs_rotortree": hashed["rotortree_us"] / hashed["us"],
@@ -89,15 +90,6 @@ def _child(step: Callable[..., Found], *words: int) -> Found:
 
 def _memory_gib() -> float:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
-
-
-def _nodes(size: int) -> int:
-    """Of all levels."""
-    n = size
-    while size > 1:
-        size = -(-size // ARITY)
-        n += size
-    return n
 
 
 # BLAKE3, four children -------------------------------------------------------------------------------------------------------

@@ -1,11 +1,13 @@
 """Linear combinations over Fr: most coefficients are one, the others' products are added up and reduced once."""
 
+import numpy as np
+
 from bonsai_verifier.kernels.cache import inner
 from bonsai_verifier.kernels.fr import FR_BYTES, FR_WORDS, fr_add, fr_add_product, fr_zero
 from bonsai_verifier.kernels.limbs import load_word, store_word
 
 WIDE_WORDS = 2 * FR_WORDS + 1
-_ZERO = 0
+_ZERO = np.uint64(0)
 
 
 @inner
@@ -28,6 +30,6 @@ def combine(ones, others, start, end, index, coeff, values, one):
         if not some:
             some = True
             for i in range(WIDE_WORDS):
-                store_word(others + 8 * i, first ^ first)
+                store_word(others + 8 * i, _ZERO)
         fr_add_product(others, c, value)
     return some

@@ -76,18 +76,6 @@ def pallas_canonical_many(out, a):
         out[i] = pallas_is_canonical(row(a, i))
 
 
-@kernel
-def pallas_arithmetic(out, a, b):
-    """out (n, 5, 4): a b, a + b, a - b, a^2 and 1/a of rows in Montgomery form; for tests."""
-    for i in range(len(a)):
-        at = row(out, i)
-        pallas_mul(at, row(a, i), row(b, i))
-        pallas_add(at + PALLAS_BYTES, row(a, i), row(b, i))
-        pallas_sub(at + 2 * PALLAS_BYTES, row(a, i), row(b, i))
-        pallas_sqr(at + 3 * PALLAS_BYTES, row(a, i))
-        pallas_inv(at + 4 * PALLAS_BYTES, row(a, i))
-
-
 @inner
 def pallas_sqrt(d, a):
     """d = a root of a, or False if there is none, and d means nothing.  d may not be a."""
@@ -141,7 +129,7 @@ def _is_odd(a):
 
 
 @inner
-def _map_to_iso(d, u):
+def map_to_iso(d, u):
     """The point of iso-Pallas that simplified SWU makes of u."""
     zu, t, x, y, g = stack(4), stack(4), stack(4), stack(4), stack(4)
     _put_z(t)
@@ -222,13 +210,6 @@ def affine_add(d, a, b):
 
 
 @kernel
-def map_to_iso_many(out, u):
-    """out (n, 8): the points of iso-Pallas of elements u (n, 4), in Montgomery form."""
-    for i in range(len(u)):
-        _map_to_iso(row(out, i), row(u, i))
-
-
-@kernel
 def map_pairs_many(out, u):
     """out (n, 8): the sum of the points of Pallas of u_2i and u_2i+1, u (2 n, 4), in Montgomery form.
 
@@ -236,9 +217,9 @@ def map_pairs_many(out, u):
     """
     p, q = stack(8), stack(8)
     for i in range(len(out)):
-        _map_to_iso(p, row(u, 2 * i))
+        map_to_iso(p, row(u, 2 * i))
         _iso_map(p, p)
-        _map_to_iso(q, row(u, 2 * i + 1))
+        map_to_iso(q, row(u, 2 * i + 1))
         _iso_map(q, q)
         if not affine_add(row(out, i), p, q):
             return i

@@ -154,13 +154,6 @@ def group_hash_many(domain: bytes, messages: Sequence[bytes]) -> Words:
     return out
 
 
-def map_to_iso(u: int) -> Point:
-    """The point of the curve iso-Pallas that simplified SWU makes of a field element."""
-    out = np.empty((1, kernels.POINT_WORDS), np.uint64)
-    kernels.map_to_iso_many(out, words_from_ints([u % P]))
-    return points_from_words(out)[0]
-
-
 def hash_to_field(domain: bytes, message: bytes) -> tuple[int, int]:
     """Two elements of Fp: hash_to_field of RFC 9380 with expand_message_xmd over BLAKE2b-512 without personalisation."""
     suite = domain + b"-pallas_XMD:BLAKE2b_SSWU_RO_"

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bonsai_verifier.parameters import FR_MODULUS as R
+from bonsai_verifier.threads import is_count
 
 from ..errors import InputError
 from .jubjub import IDENTITY, ORDER, D, Point, add, add_all, group_hash, multiply, negate
@@ -95,7 +96,7 @@ def pedersen_point(bits: Sequence[int]) -> Point:
 
 
 def pedersen(tag: int, bits: Sequence[int]) -> int:
-    """u(PedersenHash(tag, bits)).  Raises InputError: a tag of more than six bits."""
+    """u(PedersenHash(tag, bits)).  Raises InputError: a tag that is no integer of six bits."""
     return pedersen_point([*_tag(tag), *bits])[0]
 
 
@@ -203,16 +204,11 @@ def nodes(tag: int, children: _Words) -> _Words:
     """binary_node or quaternary_node of each row.  In: (n, 2, 4) or (n, 4, 4) uint64, canonical words, little-endian.  Out: (n, 4).
 
     Cost: a table of 11 MB or 22 MB once in a process; then 44 or 88 additions a node, and one inversion for hundreds.
-    Raises InputError: another shape or type, a child that is not below r, a tag of more than six bits.
+    Raises InputError: another shape or type, a child that is not below r, a tag that is no integer of six bits.
     """
-    if (
-        children.dtype != np.uint64
-        or children.ndim != 3
-        or children.shape[1:] not in ((2, _NODE_WORDS), (4, _NODE_WORDS))
-    ):
-        raise InputError(
-            "children", f"expected (n, 2, 4) or (n, 4, 4) uint64, got {children.shape} of {children.dtype}"
-        )
+    shapes = ((2, _NODE_WORDS), (4, _NODE_WORDS))
+    if not (_is_array(children, np.uint64, 3) and children.shape[1:] in shapes):
+        raise InputError("children", f"expected (n, 2, 4) or (n, 4, 4) uint64, got {_kind(children)}")
     from bonsai_verifier import field  # here, as in what follows: a gadget's description needs no kernels
 
     n, k = children.shape[:2]
@@ -235,10 +231,10 @@ def pedersen_many(tag: int, bits: NDArray[np.uint8]) -> _Words:
     """`pedersen` of each row.  In: bits (n, m) uint8, each 0 or 1.  Out: (n, 4) uint64, canonical words.
 
     Cost: a table of 0.26 MB for every twelve bits, kept for the last few m; otherwise as `nodes`.
-    Raises InputError: another shape or type, a value that is no bit, a tag of more than six bits.
+    Raises InputError: another shape or type, a value that is no bit, a tag that is no integer of six bits.
     """
-    if bits.dtype != np.uint8 or bits.ndim != 2 or (bits > 1).any():
-        raise InputError("bits", f"expected (n, m) uint8 of 0 and 1, got {bits.shape} of {bits.dtype}")
+    if not _is_array(bits, np.uint8, 2) or (bits > 1).any():
+        raise InputError("bits", f"expected (n, m) uint8 of 0 and 1, got {_kind(bits)}")
     packed = np.packbits(bits, axis=1, bitorder="little")
     n_words = -(-(bits.shape[1] + CHUNK_BITS) // 64)
     message = np.zeros((len(bits), 8 * n_words), np.uint8)
@@ -311,9 +307,17 @@ def _node_start(k: int, *tag: int) -> Point:
 
 
 def _tag(tag: int) -> list[int]:
-    if not 0 <= tag < 1 << TAG_BITS:
-        raise InputError("tag", f"{tag} is not below 2^{TAG_BITS}")
+    if not (is_count(tag) and tag < 1 << TAG_BITS):
+        raise InputError("tag", f"expected an integer in [0, 2^{TAG_BITS}), got {tag!r}")
     return bits_of(tag, TAG_BITS)
+
+
+def _is_array(a: object, dtype: Any, ndim: int) -> bool:
+    return isinstance(a, np.ndarray) and a.dtype == dtype and a.ndim == ndim
+
+
+def _kind(a: object) -> str:
+    return f"{a.shape} of {a.dtype}" if isinstance(a, np.ndarray) else type(a).__name__
 
 
 def _element(x: int, name: str) -> list[int]:

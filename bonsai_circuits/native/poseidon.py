@@ -73,9 +73,9 @@ def poseidon(inputs: Sequence[int], tag: int, strengthened: bool = False) -> int
     """Element 1 of the permutation of (tag, inputs).
 
     In: as many inputs as the arity, each in [0, r); the tag as well.
-    Raises InputError: no such arity, or a value that is not an integer in [0, r).
+    Raises InputError: no such arity, a value that is not an integer in [0, r), or `strengthened` that is no bool.
     """
-    parameters = poseidon_parameters(len(inputs), strengthened)
+    parameters = poseidon_parameters(len(inputs), _flag(strengthened))
     return hash_elements(inputs, tag, parameters)
 
 
@@ -87,4 +87,11 @@ def poseidon_many(inputs: "Elements", tag: int, strengthened: bool = False) -> "
     """
     from .poseidon_arrays import hash_arrays  # circuits, which hash integers, do without numba
 
-    return hash_arrays(inputs, tag, poseidon_parameters, strengthened)
+    return hash_arrays(inputs, tag, poseidon_parameters, _flag(strengthened))
+
+
+def _flag(strengthened: bool) -> bool:
+    """Raises InputError: neither True nor False."""
+    if not isinstance(strengthened, bool):
+        raise InputError("strengthened", f"expected True or False, got {strengthened!r}")
+    return strengthened

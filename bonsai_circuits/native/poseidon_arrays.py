@@ -12,7 +12,7 @@ from bonsai_verifier.kernels.limbs import rows
 
 from ..errors import InputError
 from ..kernels import poseidon as portable
-from .poseidon_instance import PoseidonParameters, require_canonical
+from .poseidon_instance import PoseidonParameters, require_canonical, require_integer
 from .poseidon_schedule import schedule
 
 Elements: TypeAlias = NDArray[np.uint8] | NDArray[np.uint64]
@@ -46,6 +46,7 @@ def hash_arrays(inputs: Elements, capacity: int, parameters: _Parameters, *optio
     as_bytes = _checked(inputs).dtype == np.uint8
     n, arity = inputs.shape[:2]
     vector = n > 1 and cpu.vector()  # a single hash among zeros takes longer than alone
+    require_integer(capacity, "tag")  # here, for 1.0 and True are found under 1 below
     prepared = _prepared(parameters, arity, options, capacity, vector)
     words: Any = np.ascontiguousarray(inputs)
     if as_bytes:

@@ -46,7 +46,12 @@ def _permute(state: list[int], parameters: PoseidonParameters) -> list[int]:
 
 
 def require_canonical(value: int, name: str, modulus: int) -> None:
-    if not isinstance(value, int):
-        raise InputError(name, f"an integer is needed, not {type(value).__name__}")
+    require_integer(value, name)
     if not 0 <= value < modulus:
         raise InputError(name, "not in [0, r); reduce it modulo r first")
+
+
+def require_integer(value: object, name: str) -> None:
+    """Raises InputError: none, or a bool."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InputError(name, f"an integer is needed, not {type(value).__name__}")

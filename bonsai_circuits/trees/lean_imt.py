@@ -25,7 +25,7 @@ from bonsai_verifier.threads import Workers, count, is_count, workers
 from ..errors import InputError
 from ..kernels.paths import siblings_into
 from .levels import Growth, Level, NodeSource, Pages
-from .node_hash import BLAKE3, NodeHash
+from .node_hash import BLAKE3, NodeHash, check_node_hash
 from .proofs import (
     BatchProof,
     ConsistencyProof,
@@ -243,14 +243,14 @@ class LeanIMT:
 
     In: arity 2..16; node_hash; max_depth: no more than N^max_depth leaves, by default 2^40 or somewhat less; threads that share the work of
     large inserts, 0: one for each core.
-    Raises InputError: another arity or depth, no number of threads.
+    Raises InputError: another arity or depth, no hash, no number of threads.
     """
 
     def __init__(
         self, arity: int, node_hash: NodeHash = BLAKE3, max_depth: int | None = None, *, threads: int = 0
     ) -> None:
         self.arity = check_arity(arity)
-        self.node_hash = node_hash
+        self.node_hash = check_node_hash(node_hash)
         self.max_depth = check_max_depth(default_depth(arity) if max_depth is None else max_depth, arity)
         self._threads = count(threads)
         self._levels: list[Level] = [Level(arity, number) for number in range(self.max_depth + 1)]
@@ -324,9 +324,7 @@ class LeanIMT:
 
     def insert(self, leaf: bytes) -> bytes:
         """Appends one leaf of 32 bytes; the new root.  Raises InputError as insert_many does, with nothing changed."""
-        if len(leaf) != NODE_BYTES:
-            raise InputError("leaf", f"expected {NODE_BYTES} bytes, got {len(leaf)}")
-        octets = np.frombuffer(leaf, np.uint8)
+        octets = leaf_octets(leaf)
         self.node_hash.check_leaves(octets[None])
         with self._writing:
             self._check_room(self._now.size, 1)
@@ -478,12 +476,15 @@ class LeanIMT:
         list(run(raise_run, jobs) if len(jobs) > 1 else map(raise_run, jobs))
 
 
-def leaves_from_bytes(data: bytes | bytearray | memoryview) -> Octets:
-    """Leaves of 32 bytes, one after the other -> (n, 32), not copied.  Raises InputError: another length."""
-    octets = np.frombuffer(data, np.uint8)
-    if len(octets) % NODE_BYTES:
-        raise InputError("leaves", f"{len(octets)} bytes are no multiple of {NODE_BYTES}")
-    return octets.reshape(-1, NODE_BYTES)
+def leaf_octets(leaf: bytes) -> Octets:
+    """(32,), not copied.  Raises InputError: no bytes, or another number of them."""
+    try:
+        octets = np.frombuffer(leaf, np.uint8)
+    except (TypeError, ValueError) as e:
+        raise InputError("leaf", f"expected {NODE_BYTES} bytes, got {type(leaf).__name__}") from e
+    if len(octets) != NODE_BYTES:
+        raise InputError("leaf", f"expected {NODE_BYTES} bytes, got {len(octets)}")
+    return octets
 
 
 def _snapshot(levels: list[Level], groups: Octets, arity: int, node_hash: NodeHash, size: int) -> Snapshot:

@@ -100,13 +100,19 @@ class MarkFile:
 
     @classmethod
     def open(cls, path: Path) -> "MarkFile":
-        """Opens and locks it.  Raises StoreLocked: somebody else has.  FileDamaged: not there, damaged."""
+        """Opens and locks it.
+
+        Raises StoreLocked: somebody else has.  FileDamaged: not there, damaged.  InputError: it cannot be written, or not be locked.
+        """
         try:
             descriptor = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
         except FileNotFoundError as e:
             raise FileDamaged(
                 str(path), "there is no such file: this is no store, or its mark was lost; take a copy"
             ) from e
+        except OSError as e:
+            why = f"cannot be opened for writing, as a store always is: {e.strerror}"
+            raise InputError(str(path), f"{why}; copy the folder to where you may write") from e
         try:
             _take_lock(path, descriptor)
             return cls(path, descriptor)
@@ -200,3 +206,6 @@ def _take_lock(path: Path, descriptor: int) -> None:
         _flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as e:
         raise StoreLocked(str(path.parent), "is open already, here or in another process; close it there first") from e
+    except OSError as e:
+        why = f"cannot be locked: {e.strerror}"
+        raise InputError(str(path), f"{why}; put the store on a file system that has locks") from e

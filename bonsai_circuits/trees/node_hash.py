@@ -186,6 +186,8 @@ def below(nodes: Octets, modulus: int) -> NDArray[np.bool_]:
 
 def check_children(children: Octets) -> tuple[int, int]:
     """(n, k).  Raises InputError: not (n, k, 32) uint8 with 2 <= k <= 16."""
+    if not isinstance(children, np.ndarray):
+        raise InputError("children", f"expected an array (n, k, {NODE_BYTES}) of uint8, got {type(children).__name__}")
     if children.dtype != np.uint8 or children.ndim != 3 or children.shape[2] != NODE_BYTES:
         raise InputError("children", f"expected (n, k, {NODE_BYTES}) uint8, got {children.shape} of {children.dtype}")
     n, k, _ = children.shape
@@ -205,3 +207,10 @@ def node_hash(name: str) -> NodeHash:
     if name not in _BY_NAME:
         raise InputError("hash", f"there is no node hash {name!r}; take one of {', '.join(sorted(_BY_NAME))}")
     return _BY_NAME[name]
+
+
+def check_node_hash(value: NodeHash) -> NodeHash:
+    """The hash.  Raises InputError: it is none, but perhaps the name of one."""
+    if not isinstance(value, NodeHash):
+        raise InputError("node_hash", f'expected a NodeHash, as node_hash("blake3") gives it, got {value!r}')
+    return value

@@ -14,11 +14,13 @@ One opener at a time, and in it any number of threads.  After a fork the store i
 """
 
 import os
+import re
 import shutil
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
@@ -32,14 +34,15 @@ from bonsai_verifier.threads import is_count
 
 from ..artifacts.atomic import sync_folder, write_atomic
 from ..errors import FileDamaged, InputError, StoreFailed, StoreLocked
-from .lean_imt import Indices, LeanIMT, Snapshot
+from .lean_imt import Indices, LeanIMT, Snapshot, leaf_octets
 from .mark import MARK, MarkFile, Parameters, first_marks, sync
-from .node_hash import BLAKE3, NodeHash, node_hash
+from .node_hash import BLAKE3, NodeHash, check_node_hash, node_hash
 from .proofs import BatchProof, ConsistencyProof, InclusionProof, InclusionProofs
 from .records import LEVELS, LevelReader, LevelRecords, TailRecords, create_files, logs_kept, record_nodes
 from .shape import NODE_BYTES, n_complete
 
 _TREE_BYTES = 16  # of the name that a store gets when it is made
+_STALE_S = 86400.0  # a folder that is being made has its name within seconds
 _BULK_LEAVES = 1 << 18  # 8 MiB: from so many on a flush is a checkpoint, which writes them once, and not twice
 _REPLAYED_LEAVES = 1 << 16  # leaves of small flushes that are inserted together when a store is opened
 _KEPT_RECORDS = 32  # of those that were read last: at most 8 MiB
@@ -86,8 +89,11 @@ class Token:
     def wait(self, timeout: float | None = None) -> None:
         """Returns when they are on disk.
 
-        Raises TimeoutError: not within so many seconds.  StoreFailed: a write failed, and they may not be there.
+        Raises TimeoutError: not within so many seconds.  StoreFailed: a write failed, and they may not be there.  InputError: no number.
         """
+        given: Any = timeout
+        if given is not None and (not isinstance(given, int | float) or given != given):  # nan
+            raise InputError("timeout", f"expected seconds, or None, got {given!r}")
         self._store._wait(self.size, timeout)
 
     @property
@@ -176,8 +182,11 @@ class TreeStore:
         folder = Path(folder).absolute()
         if folder.exists():
             raise InputError(str(folder), "is there already; name a new folder, or open this one")
+        if folder.is_symlink():
+            raise InputError(str(folder), "is a link that leads nowhere; name a new folder")
         if not folder.parent.is_dir():
             raise InputError(str(folder.parent), "is no folder; make it first")
+        _remove_stale(folder)
         made = folder.with_name(f".{folder.name}.{token_hex(_TREE_BYTES)}.partial")
         made.mkdir()
         try:
@@ -210,10 +219,12 @@ class TreeStore:
         mark = MarkFile.open(folder / MARK)
         try:
             parameters = mark.mark.parameters
-            named = {"arity": arity, "hash": node_hash and node_hash.name, "max_depth": max_depth}
+            expected_hash = None if node_hash is None else check_node_hash(node_hash).name
+            named = {"arity": arity, "hash": expected_hash, "max_depth": max_depth}
             for name, value in named.items():
-                if value is not None and value != getattr(parameters, name):
-                    raise InputError(name, f"{folder} was made with {getattr(parameters, name)}, not {value}")
+                own = getattr(parameters, name)
+                if value is not None and not (type(value) is type(own) and value == own):
+                    raise InputError(name, f"{folder} was made with {own!r}, not {value!r}")
             with logs_kept(folder):
                 return cls(folder, mark, policies or Policies())
         except BaseException:
@@ -264,9 +275,7 @@ class TreeStore:
 
     def insert(self, leaf: bytes) -> tuple[bytes, Token]:
         """Appends one leaf; the new root, and a token for its being on disk.  Raises as insert_many does."""
-        if len(leaf) != NODE_BYTES:
-            raise InputError("leaf", f"expected {NODE_BYTES} bytes, got {len(leaf)}")
-        root, token = self.insert_many(np.frombuffer(leaf, np.uint8)[None])
+        root, token = self.insert_many(leaf_octets(leaf)[None])
         assert root is not None
         return root, token
 
@@ -553,8 +562,9 @@ class TreeStore:
     def _wait(self, size: int, timeout: float | None) -> None:
         if self._process != os.getpid():
             self._check_usable()
+        most = None if timeout is None else min(max(timeout, 0), threading.TIMEOUT_MAX)
         with self._changed:
-            reached = self._changed.wait_for(lambda: self._acknowledged >= size or self._failure is not None, timeout)
+            reached = self._changed.wait_for(lambda: self._acknowledged >= size or self._failure is not None, most)
         if self._acknowledged >= size:
             return
         if not reached:
@@ -583,6 +593,17 @@ class TreeStore:
             raise InputError(str(self.folder), "is closed; open it again")
         if self._failure is not None:
             raise self._failed()
+
+
+def _remove_stale(folder: Path) -> None:
+    """Removes what a `create` of this folder left that was killed a day ago or earlier; there was no leaf in it yet."""
+    partial = re.compile(rf"\.{re.escape(folder.name)}\.[0-9a-f]{{{2 * _TREE_BYTES}}}\.partial")
+    with suppress(OSError), os.scandir(folder.parent) as entries:
+        for entry in entries:
+            if not (partial.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)):
+                continue
+            if time.time() - entry.stat(follow_symlinks=False).st_mtime >= _STALE_S:
+                shutil.rmtree(entry.path, ignore_errors=True)
 
 
 class _StoredNodes:

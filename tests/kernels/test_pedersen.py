@@ -120,6 +120,9 @@ def test_a_child_that_is_no_element_is_refused_by_its_place(bad: int) -> None:
         np.zeros((2, 8), np.uint64),
         np.zeros((2, 2, 4), np.int64),
         np.zeros((2, 2, 32), np.uint8),
+        [[1, 2]],
+        bytes(64),
+        None,
     ],
 )
 def test_other_arrays_of_children_are_refused(bad: Any) -> None:
@@ -127,15 +130,20 @@ def test_other_arrays_of_children_are_refused(bad: Any) -> None:
         nodes(0, bad)
 
 
-@pytest.mark.parametrize("bad", [np.full((1, 3), 2, np.uint8), np.zeros((2, 3), np.int64), np.zeros(3, np.uint8)])
+@pytest.mark.parametrize(
+    "bad",
+    [np.full((1, 3), 2, np.uint8), np.zeros((2, 3), np.int64), np.zeros(3, np.uint8), [[0, 1]], b"01", None],
+)
 def test_other_arrays_of_bits_are_refused(bad: Any) -> None:
     with pytest.raises(InputError, match=r"bits: expected \(n, m\) uint8 of 0 and 1"):
         pedersen_many(0, bad)
 
 
-@pytest.mark.parametrize("tag", [-1, 64])
-def test_a_tag_of_more_than_six_bits_is_refused(tag: int) -> None:
+@pytest.mark.parametrize("tag", [-1, 64, None, 1.0, True, "1"])
+def test_a_tag_that_is_no_integer_of_six_bits_is_refused(tag: Any) -> None:
     with pytest.raises(InputError, match="tag: "):
         nodes(tag, words([[1, 2]]))
     with pytest.raises(InputError, match="tag: "):
         pedersen_many(tag, np.zeros((1, 3), np.uint8))
+    with pytest.raises(InputError, match="tag: "):
+        pedersen(tag, [])

@@ -143,6 +143,8 @@ def test_the_first_value_outside_the_field_is_named(body: str, h: Hash, i: int, 
     "bad",
     [
         [[1, 2]],
+        bytes(64),
+        None,
         np.zeros((3, 2), np.uint8),
         np.zeros((3, 2, 31), np.uint8),
         np.zeros((3, 2, 32), np.int8),
@@ -150,7 +152,7 @@ def test_the_first_value_outside_the_field_is_named(body: str, h: Hash, i: int, 
         np.zeros((3, 2, 4), np.uint8),
         np.zeros((3, 2, 4, 1), np.uint64),
     ],
-    ids=lambda bad: f"{getattr(bad, 'dtype', 'list')}{getattr(bad, 'shape', '')}",
+    ids=lambda bad: f"{getattr(bad, 'dtype', type(bad).__name__)}{getattr(bad, 'shape', '')}",
 )
 def test_another_array_is_refused(bad: Any) -> None:
     with pytest.raises(InputError) as error:
@@ -171,6 +173,22 @@ def test_a_tag_outside_the_field_is_refused(bad: int) -> None:
     with pytest.raises(InputError) as error:
         poseidon_many(np.zeros((2, 2, 32), np.uint8), bad)
     assert error.value.field == "tag"
+
+
+@pytest.mark.parametrize("bad", [True, 1.0, np.int64(1), None, [1]], ids=repr)
+def test_a_tag_that_is_no_integer_is_refused_also_where_it_equals_one_that_was_taken(bad: Any) -> None:
+    a = np.zeros((2, 2, 32), np.uint8)
+    poseidon_many(a, 1)
+    for call in (lambda: poseidon_many(a, bad), lambda: poseidon([0, 0], bad)):
+        with pytest.raises(InputError, match="tag: an integer is needed"):
+            call()
+
+
+@pytest.mark.parametrize("bad", [0, 1, 1.0, "x", None, [1], np.True_], ids=repr)
+def test_strengthened_is_true_or_false(bad: Any) -> None:
+    for call in (lambda: poseidon_many(np.zeros((2, 2, 32), np.uint8), 1, bad), lambda: poseidon([0, 0], 1, bad)):
+        with pytest.raises(InputError, match="strengthened: expected True or False"):
+            call()
 
 
 def test_every_arity_of_a_tree_exists() -> None:

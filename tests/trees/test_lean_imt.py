@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,10 +15,11 @@ from numpy.typing import NDArray
 
 from bonsai_circuits.errors import InputError
 from bonsai_circuits.kernels.bn254_fr import BN254_FR_MODULUS
-from bonsai_circuits.trees.lean_imt import LeanIMT, leaves_from_bytes
+from bonsai_circuits.native.lean_imt import group_sizes
+from bonsai_circuits.trees.lean_imt import LeanIMT
 from bonsai_circuits.trees.levels import Level
 from bonsai_circuits.trees.node_hash import BLAKE3, POSEIDON_BLS, POSEIDON_BN254, NodeHash
-from bonsai_circuits.trees.shape import depth_of, n_nodes, page_nodes
+from bonsai_circuits.trees.shape import depth_of, group_size, n_nodes, page_nodes
 from tests.reference import lean_imt as reference
 from tests.reference.lean_imt import counted_leaves
 from tests.reference.poseidon import poseidon
@@ -189,13 +191,31 @@ def test_what_is_no_leaf_is_refused() -> None:
     for leaves in (np.zeros((2, 31), np.uint8), np.zeros((2, 32), np.int8), np.zeros(32, np.uint8)):
         with pytest.raises(InputError, match="leaves"):
             tree.insert_many(leaves)
-    with pytest.raises(InputError, match=r"leaves: expected an array .* got list"):
-        tree.insert_many([bytes(32)])  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="leaf"):
-        tree.insert(bytes(33))
-    with pytest.raises(InputError, match="leaves"):
-        leaves_from_bytes(bytes(63))
-    assert leaves_from_bytes(bytes(64)).shape == (2, 32)
+    no_arrays: list[Any] = [[bytes(32)], bytes(32), None]
+    for bad in no_arrays:
+        with pytest.raises(InputError, match=rf"leaves: expected an array .* got {type(bad).__name__}"):
+            tree.insert_many(bad)
+    no_leaves: list[Any] = [bytes(33), b"", None, 32, "x" * 32, [0] * 32, np.zeros((32, 2), np.uint8)]
+    for bad in no_leaves:
+        with pytest.raises(InputError, match="leaf: expected 32 bytes, got"):
+            tree.insert(bad)
+    assert tree.size == 0
+    assert tree.insert(bytearray(32)) == bytes(32)
+
+
+@pytest.mark.parametrize("arity", [2, 3, 4, 5, 16])
+def test_the_circuits_groups_are_those_of_the_tree(arity: int) -> None:
+    for size in (*range(1, 40), arity**2, arity**2 + 1, arity**3 - 1, arity**3, arity**3 + 1):
+        depth = depth_of(size, arity) + 1  # a circuit may be deeper than the tree
+        for index in {*range(min(size, 40)), *range(max(0, size - 40), size)}:
+            want = [group_size(size, arity, level, index // arity**level) for level in range(depth)]
+            assert group_sizes(index, size, arity, depth) == want
+
+
+def test_a_name_is_no_hash() -> None:
+    name: Any = "blake3"
+    with pytest.raises(InputError, match=r"node_hash: expected a NodeHash"):
+        LeanIMT(4, name)
 
 
 @pytest.mark.parametrize("arity", [1, 17, 2.0, True, "2"])
@@ -317,21 +337,24 @@ def test_readers_see_whole_trees_while_one_writes(small: None) -> None:
     for reader in readers:
         reader.start()
     random, at, waited = np.random.default_rng(0), 0, set()
-    while at < n:
-        if at // 300 not in waited:  # readers compile first, and may fall behind
-            waited.add(at // 300)
-            deadline = time.monotonic() + 60
-            while len(seen) < at // 300 and not wrong and time.monotonic() < deadline:
-                time.sleep(0.001)
-        m = min(n - at, int(random.integers(1, 12)))
-        if m == 1:
-            tree.insert(at.to_bytes(32, "little"))
-        else:
-            tree.insert_many(counted(at + m)[at:])
-        at += m
-    written.set()
-    for reader in readers:
-        reader.join()
+    try:
+        while at < n:
+            if at // 300 not in waited:  # readers compile first, and may fall behind
+                waited.add(at // 300)
+                deadline = time.monotonic() + 60
+                while len(seen) < at // 300 and not wrong:
+                    assert time.monotonic() < deadline, f"readers saw {len(seen)} trees of {at} leaves or less"
+                    time.sleep(0.001)
+            m = min(n - at, int(random.integers(1, 12)))
+            if m == 1:
+                tree.insert(at.to_bytes(32, "little"))
+            else:
+                tree.insert_many(counted(at + m)[at:])
+            at += m
+    finally:
+        written.set()
+        for reader in readers:
+            reader.join()
     assert wrong == []
     assert len(seen) > 3
     assert (first.size, first.root, tree.root) == (0, None, roots[n])

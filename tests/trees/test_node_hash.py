@@ -1,5 +1,7 @@
 """Node hashes by name, and what they refuse."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -55,6 +57,10 @@ def test_what_are_no_children_is_refused(any_hash: NodeHash) -> None:
     for shape in ((1, 1, 32), (1, 17, 32), (1, 2, 31), (2, 32)):
         with pytest.raises(InputError, match="children"):
             any_hash.parents(np.zeros(shape, np.uint8))
+    no_arrays: list[Any] = [[bytes(32), bytes(32)], bytes(64), None]
+    for bad in no_arrays:
+        with pytest.raises(InputError, match=rf"children: expected an array .* got {type(bad).__name__}"):
+            any_hash.parents(bad)
     with pytest.raises(InputError, match="children"):
         any_hash.parents(np.zeros((1, 2, 32), np.int8))
 

@@ -1,5 +1,6 @@
 """The store as its users meet it: tokens, policies, tiering, snapshots, opening again.  Faults are in test_store_faults.py."""
 
+import errno
 import os
 import sqlite3
 import threading
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 
 from bonsai_circuits.artifacts.json_object import canonical_json
 from bonsai_circuits.errors import FileDamaged, InputError, StoreFailed
+from bonsai_circuits.trees import mark as module_of_mark
 from bonsai_circuits.trees import records as module_of_records
 from bonsai_circuits.trees import store as module
 from bonsai_circuits.trees.lean_imt import LeanIMT
@@ -118,13 +120,66 @@ def test_what_does_not_fit_changes_nothing(folder: Path) -> None:
 # Opening ---------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("named", [{"arity": 2}, {"node_hash": POSEIDON_BLS}, {"max_depth": 7}])
+@pytest.mark.parametrize(
+    "named", [{"arity": 2}, {"arity": 4.0}, {"node_hash": POSEIDON_BLS}, {"max_depth": 7}, {"max_depth": 6.0}]
+)
 def test_another_arity_hash_or_depth_is_refused(folder: Path, named: dict[str, Any]) -> None:
     TreeStore.create(folder, 4, BLAKE3, 6).close()
     with pytest.raises(InputError, match=f"{next(iter(named)).removeprefix('node_')}: .* was made with"):
         TreeStore.open(folder, **named)
     with TreeStore.open(folder, 4, BLAKE3, 6) as store:
         assert (store.arity, store.node_hash, store.max_depth, store.root) == (4, BLAKE3, 6, None)
+    name: Any = "blake3"
+    with pytest.raises(InputError, match="node_hash: expected a NodeHash"):
+        TreeStore.open(folder, node_hash=name)
+
+
+def test_a_link_that_leads_nowhere_is_no_new_folder(folder: Path) -> None:
+    folder.symlink_to("nowhere")
+    with pytest.raises(InputError, match="is a link that leads nowhere"):
+        TreeStore.create(folder, 4)
+    assert [path.name for path in folder.parent.iterdir()] == [folder.name]
+
+
+def test_what_a_killed_create_left_is_removed_a_day_later(folder: Path) -> None:
+    name, parent = folder.name, folder.parent
+    old, young, others = f".{name}.{'0' * 32}.partial", f".{name}.{'1' * 32}.partial", f".{name}s.{'0' * 32}.partial"
+    link = f".{name}.{'2' * 32}.partial"
+    for left in (old, young, others):
+        (parent / left).mkdir()
+        (parent / left / LEVELS).write_bytes(b"")
+    (parent / link).symlink_to(others)
+    for left in (old, others):
+        os.utime(parent / left, (0, time.time() - 86401))
+    os.utime(parent / young, (0, time.time() - 86000))
+    TreeStore.create(folder, 4).close()
+    assert {path.name for path in parent.iterdir()} == {name, young, others, link}
+
+
+def test_a_store_that_may_only_be_read_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    TreeStore.create(folder, 4).close()
+    opened = os.open
+
+    def read_only(path: Any, flags: int, *rest: Any, **named: Any) -> int:
+        if str(path).endswith(MARK) and flags & os.O_RDWR:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return opened(path, flags, *rest, **named)
+
+    monkeypatch.setattr(module_of_mark.os, "open", read_only)
+    with pytest.raises(InputError, match=r"mark: cannot be opened for writing.*Permission denied; copy the folder"):
+        TreeStore.open(folder)
+
+
+def test_a_file_system_without_locks_is_told_as_that(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_locks(*_: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    TreeStore.create(folder, 4).close()
+    with monkeypatch.context() as context:
+        context.setattr(module_of_mark, "_flock", no_locks)
+        with pytest.raises(InputError, match=r"mark: cannot be locked: .*; put the store on a file system that has"):
+            TreeStore.open(folder)
+    TreeStore.open(folder).close()
 
 
 @pytest.mark.parametrize(("arity", "depth"), [(1, None), (17, None), (4, 0), (4, 40)])
@@ -258,6 +313,33 @@ def test_a_token_returns_when_its_leaves_are_on_disk(folder: Path) -> None:
         checked = sqlite_leaves(folder)
         assert checked == 1
     second.wait()  # closing wrote it
+
+
+@pytest.mark.parametrize("timeout", [float("nan"), "1", [1]], ids=repr)
+def test_a_timeout_that_is_no_number_is_refused(folder: Path, timeout: Any) -> None:
+    with TreeStore.create(folder, 4, policies=MANUAL) as store:
+        _, token = store.insert(bytes(32))
+        with pytest.raises(InputError, match="timeout: expected seconds"):
+            token.wait(timeout)
+
+
+@pytest.mark.parametrize("timeout", [1e300, float("inf"), 10**400], ids=["1e300", "inf", "10^400"])
+def test_a_timeout_of_any_length_waits(folder: Path, timeout: float) -> None:
+    with TreeStore.create(folder, 4, policies=MANUAL) as store:
+        _, token = store.insert(bytes(32))
+        flush = threading.Timer(0.05, store.flush)
+        flush.start()
+        token.wait(timeout)
+        flush.join()
+        assert token.done
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("-inf"), -(10**400)], ids=["0", "-1", "-inf", "-10^400"])
+def test_a_timeout_that_is_over_does_not_wait(folder: Path, timeout: float) -> None:
+    with TreeStore.create(folder, 4, policies=MANUAL) as store:
+        _, token = store.insert(bytes(32))
+        with pytest.raises(TimeoutError):
+            token.wait(timeout)
 
 
 def sqlite_leaves(folder: Path) -> int:
