@@ -266,17 +266,23 @@ class TailRecords:
 def logs_kept(folder: Path) -> Iterator[None]:
     """Where opening is refused, the logs are left as they were: SQLite's own closing plays in what it can of them, and drops the rest.
 
-    Playing in a log twice changes nothing.  What a killed process kept goes with the next opening that succeeds.
+    Playing in a log twice changes nothing.  What a killed process kept goes with the next opening that succeeds.  A disk without room
+    for a copy keeps nobody from reading.
     """
     logs = [folder / f"{TAIL}-wal", folder / f"{LEVELS}-journal"]
     copies = {log: log.with_name(f"{log.name}.kept") for log in logs}
-    there = [log for log in logs if log.is_file() and log.stat().st_size]
-    for log in there:
-        shutil.copyfile(log, copies[log])
+    kept = []
+    for log in logs:
+        if log.is_file() and log.stat().st_size:
+            try:
+                shutil.copyfile(log, copies[log])
+                kept.append(log)
+            except OSError:
+                copies[log].unlink(missing_ok=True)
     try:
         yield
     except BaseException:
-        for log in there:
+        for log in kept:
             copies[log].replace(log)
         raise
     for copy in copies.values():
