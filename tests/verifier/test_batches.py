@@ -107,7 +107,7 @@ def test_errors_that_cancel_between_keys_are_caught(monkeypatch: pytest.MonkeyPa
         proofs.append((ALL_KEYS[i], [maker.encode(pari.ToyProof(t[i], u, v))], [inputs]))
     assert [v.valid for v in bv.verify_batches(proofs)] == [False, False]
     equal: NDArray[np.uint64] = np.tile(np.array([[77, 0, 0, 0]], np.uint64), (2, 1))
-    monkeypatch.setattr(batch, "draw_weights", lambda n, seed: equal[:n])
+    monkeypatch.setattr(batch, "draw_weights", lambda n, seed, run: equal[:n])
     assert all(bv.verify_batches(proofs))
 
 

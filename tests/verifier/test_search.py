@@ -302,7 +302,7 @@ def test_a_sum_alone_would_pass_one_time_in_three(monkeypatch: pytest.MonkeyPatc
     add_torsion(proofs[2], 48)
     original: Callable[..., Any] = batch.draw_weights
 
-    def multiples(n: int, seed: bytes | None = None) -> NDArray[np.uint64]:
+    def multiples(n: int, seed: bytes | None = None, run: object = None) -> NDArray[np.uint64]:
         weights: NDArray[np.uint64] = original(n, seed)
         weights[:, 0] = np.arange(3, 3 * n + 3, 3)
         weights[:, 1] = 0

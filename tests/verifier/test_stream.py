@@ -132,7 +132,7 @@ def test_seeds_of_chunks_differ(monkeypatch: pytest.MonkeyPatch) -> None:
     seeds: list[bytes] = []
     original = batch.draw_weights
 
-    def seen(n: int, seed: bytes | None = None) -> Any:
+    def seen(n: int, seed: bytes | None = None, run: object = None) -> Any:
         assert seed is not None
         seeds.append(seed)
         return original(n, seed)

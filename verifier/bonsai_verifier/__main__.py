@@ -201,7 +201,7 @@ def _put(text: str, *, flush: bool = False) -> None:
 
 
 def _put_json(value: dict[str, object]) -> None:
-    _put(json.dumps(value, indent=2) + "\n")
+    _put(json.dumps(value, indent=2) + "\n", flush=True)
 
 
 def _complain(message: str) -> None:
