@@ -158,8 +158,14 @@ def test_an_interrupt_has_its_exit_code(files: tuple[str, str], monkeypatch: pyt
     def interrupted(*args: object, **named: object) -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
+    before = signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # it is ignored where the tests run in the background
     monkeypatch.setattr(command, "stream_verdicts", interrupted)
-    assert command.main([*files, "--allow-development"]) == command.INTERRUPTED
+    try:
+        assert command.main([*files, "--allow-development"]) == command.INTERRUPTED
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_defect_is_no_verdict(
