@@ -22,6 +22,7 @@ from bonsai_verifier.kernels.fr import (
     fr_from_mont,
     fr_inv,
     fr_mul,
+    fr_neg,
     fr_one,
     fr_sub,
     fr_to_mont,
@@ -71,23 +72,10 @@ def _add(acc, minus, plus, product):
 
 @formula
 def _subtract(acc, minus, plus, product):
-    """The opposite of a point has v - u and v + u exchanged, and -2 d u v: so F and G are exchanged too."""
-    a, b, c, d = stack(4), stack(4), stack(4), stack(4)
-    fr_sub(a, acc + _V, acc)
-    fr_mul(a, a, plus)
-    fr_add(b, acc + _V, acc)
-    fr_mul(b, b, minus)
-    fr_mul(c, acc + _T, product)
-    fr_add(d, acc + _Z, acc + _Z)
-    e, f, g, h = stack(4), stack(4), stack(4), stack(4)
-    fr_sub(e, b, a)
-    fr_add(f, d, c)
-    fr_sub(g, d, c)
-    fr_add(h, b, a)
-    fr_mul(acc, e, f)
-    fr_mul(acc + _V, g, h)
-    fr_mul(acc + _Z, f, g)
-    fr_mul(acc + _T, e, h)
+    """The opposite of a point has v - u and v + u exchanged, and -2 d u v."""
+    opposite = stack(4)
+    fr_neg(opposite, product)
+    _add(acc, plus, minus, opposite)
 
 
 @formula

@@ -125,7 +125,7 @@ def plain(x: list[list[int]]) -> list[int]:
 def points(first: int) -> list[tuple[int, int]]:
     out = [pallas.multiply(G, first + 7 * i) for i in range(LANES)]
     assert None not in out
-    return out  # type: ignore[return-value]
+    return out
 
 
 def block_pair(ps) -> tuple[list[list[int]], list[list[int]]]:

@@ -81,7 +81,7 @@ def expected(start: int, words: np.ndarray) -> int | None:
 def points_of(logs: list[int]) -> np.ndarray:
     points = [pallas.multiply(G, n) for n in logs]
     assert None not in points
-    return pallas.words_from_points(points)  # type: ignore[arg-type]
+    return pallas.words_from_points(points)
 
 
 def run(module, table, generators, logs: list[int], words: np.ndarray, way: str) -> tuple[np.ndarray, np.ndarray]:
@@ -115,7 +115,7 @@ def test_the_logarithms_are_the_recurrence() -> None:
             log = expected(start, words)
             point = reference.recurrence(
                 reference.times(start, G),
-                [reference.times(log_of(w), G) for w in words],  # type: ignore[arg-type, misc]
+                [reference.times(log_of(w), G) for w in words],
             )
             assert point == (None if log is None else reference.times(log, G))
             assert (log is None) == (case not in (DOUBLING, FINE))
