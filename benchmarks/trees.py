@@ -8,7 +8,6 @@ the first tree of a size adds to what the process held before: when it stands, a
     Sinsemilla  Orchard's Merkle hash, one core
 """
 
-import gc
 import json
 import os
 import shutil
@@ -120,7 +119,6 @@ class Grower:
 
     def __call__(self) -> float:
         self.tree = LeanIMT(ARITY, BLAKE3, threads=self._threads)
-        gc.collect()
         return sum(_seconds(partial(self.tree.insert_many, batch)) for batch in self._leaves)
 
     @property

@@ -1,22 +1,113 @@
-"""Memory of one proof in one piece: a page fault for every 4 KiB would cost much of the time of its polynomials."""
+"""Memory in large pieces and large pages: a page fault for every 4 KiB would cost much of the time of a proof or of a tree.
+
+A fresh large page costs as much as to hash what it holds, and many times that on a virtual machine that lends its free memory to others.
+So what a tree gives back stays mapped for the next one; the system may have it whenever it is short of memory (MADV_FREE).
+"""
 
 import math
+import mmap
+from queue import Empty, SimpleQueue
 
 import numpy as np
 
 _LINE = 64
 _HUGE = 2 << 20  # a large page; numpy asks the system for them in arrays of 4 MiB and more (NUMPY_MADVISE_HUGEPAGE)
+_MOST_BYTES = 32 << 20  # of memory that waits in one piece
+_MOST_PIECES = 16
+_CAN_WAIT = hasattr(mmap, "MADV_FREE")
 
 
 def arrays(*shapes):
     """Uninitialised uint64 arrays, each on a cache line, of one allocation that is theirs alone and goes with the last of them."""
+    return _cut(shapes, _new)
+
+
+def recycled(*shapes):
+    """As `arrays`, of memory that may have served before: for what is no secret.  Raises MemoryError."""
+    return _cut(shapes, _waiting_or_new)
+
+
+def _cut(shapes, allocate):
     sizes = [-(-math.prod(shape) * 8 // _LINE) * _LINE for shape in shapes]
     total = sum(sizes)
-    align = _HUGE if total >= _HUGE else _LINE
-    memory = np.empty(max(total, 2 * align if align == _HUGE else 0) + align, np.uint8)
-    at = -memory.ctypes.data % align
-    out = []
+    memory = allocate(total, _HUGE if total >= _HUGE else _LINE)
+    out, at = [], 0
     for shape, size in zip(shapes, sizes):
         out.append(memory[at : at + math.prod(shape) * 8].view(np.uint64).reshape(shape))
         at += size
     return out
+
+
+def _new(size, align):
+    """At least so many bytes from a multiple of `align` on."""
+    memory = np.empty(max(size, 2 * align if align == _HUGE else 0) + align, np.uint8)
+    return memory[-memory.ctypes.data % align :]
+
+
+def _waiting_or_new(size, align):
+    if not (_CAN_WAIT and _HUGE <= size <= _MOST_BYTES):
+        return _new(size, align)
+    return np.asarray(_Slab(_Mapping.waiting(size) or _Mapping(size)))
+
+
+class _Mapping:
+    """Memory of the system, from the beginning of a large page on."""
+
+    FREE = mmap.MADV_FREE if _CAN_WAIT else 0
+    idle = SimpleQueue()  # without a lock, for finalisers come at any moment, amid another call too
+
+    def __init__(self, size):
+        self.size = size
+        pages = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
+        try:
+            self._memory = mmap.mmap(-1, pages + _HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        except OSError as e:
+            raise MemoryError(f"no memory for {size} bytes") from e
+        if hasattr(mmap, "MADV_HUGEPAGE"):
+            self._memory.madvise(mmap.MADV_HUGEPAGE)
+        start = np.frombuffer(self._memory, np.uint8).ctypes.data
+        self._used = -start % _HUGE, pages
+        self.address = start + self._used[0]
+
+    @classmethod
+    def waiting(cls, size):
+        """One of this size that waits, or None; then the one that has waited longest makes room for others."""
+        oldest = None
+        for _ in range(cls.idle.qsize()):
+            try:
+                found = cls.idle.get_nowait()
+            except Empty:  # another thread was quicker
+                break
+            if found.size == size:
+                if oldest:
+                    cls.idle.put(oldest)
+                return found
+            if oldest:
+                cls.idle.put(found)
+            else:
+                oldest = found
+        return None
+
+    def wait(self):
+        if self.idle.qsize() < _MOST_PIECES:
+            try:
+                self._memory.madvise(self.FREE, *self._used)
+            except OSError:  # an old system
+                return
+            self.idle.put(self)
+
+
+class _Slab:
+    """What arrays in a mapping belong to."""
+
+    def __init__(self, mapping):
+        self._mapping = mapping
+        self.__array_interface__ = {
+            "version": 3,
+            "typestr": "|u1",
+            "shape": (mapping.size,),
+            "data": (mapping.address, False),
+        }
+
+    def __del__(self):
+        self._mapping.wait()

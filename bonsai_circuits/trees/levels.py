@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bonsai_verifier.field import Octets
 from bonsai_verifier.kernels.limbs import place
 
-from ..kernels.memory import arrays
+from ..kernels.memory import recycled
 from .shape import NODE_BYTES, page_nodes
 
 _SLAB_PAGES = 16  # pages of one allocation, at most
@@ -175,4 +175,4 @@ def _pages(source: NodeSource | None, outside: int, pages: tuple[Octets, ...]) -
 
 def _allocate(sizes: list[int]) -> list[Octets]:
     """Pages of these many nodes, of one allocation."""
-    return [words.view(np.uint8) for words in arrays(*[(n, NODE_BYTES // _WORD_BYTES) for n in sizes])]
+    return [words.view(np.uint8) for words in recycled(*[(n, NODE_BYTES // _WORD_BYTES) for n in sizes])]

@@ -2,13 +2,17 @@
 
 What can share its work takes a `run` and calls it like the builtin `map`, which is what it is where there is one thread.  A job never hands
 its `run` on to jobs of its own: they would wait for a thread that waits for them.
+
+The calling thread does jobs too, and all of them come from one queue without locks: to wake a thread takes a tenth of a millisecond on a
+virtual machine, so there is one such wait for each further thread and `run`, not one for each job.
 """
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any, TypeAlias
 
 from .errors import InputError
@@ -18,15 +22,47 @@ _SHARES, _LEAST, _WHOLE = 4, 64, 16  # of rows: shares for each thread, rows in 
 Run: TypeAlias = Callable[..., Iterable[Any]]  # run(f, xs, ...) -> the f(x, ...), in the order of the xs
 
 
-@dataclass(frozen=True, slots=True)
 class Workers:
-    """A `run` on so many threads."""
+    """A `run` on so many threads, the caller's among them; the others begin when they are first needed."""
 
-    threads: int
-    run: Run
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self._others: list[Thread] = []
+        self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
 
     def __call__(self, f: Callable[..., Any], *xs: Iterable[Any]) -> Iterable[Any]:
-        return self.run(f, *xs)
+        if self.threads == 1:
+            return map(f, *xs)
+        task = _Task(f, list(zip(*xs, strict=False)))
+        others = min(self.threads, len(task.results)) - 1
+        asked = 0
+        try:
+            while asked < others:
+                self._tasks.put(task)
+                asked += 1
+                if len(self._others) < asked:  # it finds its task there
+                    thread = Thread(target=self._wait, name="bonsai", daemon=True)
+                    thread.start()
+                    self._others.append(thread)
+            task.work()
+        finally:
+            task.give_up()  # what is left of it, after an interrupt
+            for _ in range(asked):
+                task.done.get()
+        return task.outcome()
+
+    def _wait(self) -> None:
+        while (task := self._tasks.get()) is not None:
+            task.work()
+            task.done.put(None)
+            del task  # and all that it holds
+
+    def close(self) -> None:
+        """Ends the other threads."""
+        for _ in self._others:
+            self._tasks.put(None)
+        for thread in self._others:
+            thread.join()
 
     def shares(self, n: int, at_most: int) -> list[slice]:
         """Rows 0..n in slices that are worth a job, none above `at_most`: several for each thread where that can be, and all alike."""
@@ -38,25 +74,60 @@ class Workers:
         return blocks(n, max(_LEAST, min(at_most, size)))
 
 
-ALONE = Workers(1, map)
+class _Task:
+    """One f(x, ...) after the other, by any number of threads."""
+
+    def __init__(self, f: Callable[..., Any], arguments: list[tuple[Any, ...]]) -> None:
+        self._f = f
+        self._left = deque(enumerate(arguments))
+        self._errors: list[tuple[int, BaseException]] = []
+        self.results: list[Any] = [None] * len(arguments)
+        self.done: SimpleQueue[None] = SimpleQueue()  # an entry from each of the other threads
+
+    def work(self) -> None:
+        """Takes what is left, until nothing is or something failed."""
+        while self._left:
+            try:
+                i, arguments = self._left.popleft()
+            except IndexError:  # another thread was quicker
+                return
+            try:
+                self.results[i] = self._f(*arguments)
+            except BaseException as error:
+                self.give_up()
+                self._errors.append((i, error))
+
+    def give_up(self) -> None:
+        """What has not begun never does."""
+        self._left.clear()
+
+    def outcome(self) -> list[Any]:
+        """The results.  Raises the first of the errors."""
+        if not self._errors:
+            return self.results
+        _, error = min(self._errors, key=lambda found: found[0])
+        self._errors.clear()
+        try:
+            raise error
+        finally:
+            del error  # which knows this frame
+
+
+ALONE = Workers(1)
 
 
 @contextmanager
 def workers(threads: int) -> Iterator[Workers]:
     """Workers on this many threads; 0: one for each core that this process may use.
 
-    An exception in a job is raised where its result is asked for; jobs that have not begun by then never do, also after an interrupt.
+    An exception in a job is raised by the `run` that has it; jobs that have not begun by then never do, also after an interrupt.
     Raises InputError: no number of threads.
     """
-    n = count(threads)
-    if n == 1:
-        yield ALONE
-        return
-    pool = ThreadPoolExecutor(n, thread_name_prefix="bonsai")
+    run = Workers(count(threads))
     try:
-        yield Workers(n, pool.map)
+        yield run
     finally:
-        pool.shutdown(cancel_futures=True)
+        run.close()
 
 
 def call(job: Callable[[], Any]) -> Any:
