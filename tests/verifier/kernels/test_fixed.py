@@ -240,6 +240,6 @@ def test_other_numbers_of_points_scalars_and_multiples_are_refused() -> None:
 def test_shares_are_equal_or_end_with_a_set() -> None:
     pieces = [fixed._Piece(k // 9, 0, slice(0, 5), k, 5) for k in range(17)]
     assert fixed._cuts(pieces, 2, 0) == [42]
-    assert fixed._cuts(pieces, 2, 3) == [45]
-    assert fixed._cuts(pieces, 3, 11) == [28, 45]
+    assert fixed._cuts(pieces, 2, 6) == [45]
+    assert fixed._cuts(pieces, 3, 22) == [28, 45]
     assert fixed._cuts([], 2, 3) == [0]

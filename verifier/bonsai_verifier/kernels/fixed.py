@@ -206,9 +206,9 @@ class _Piece(NamedTuple):
 
 
 def _cuts(pieces: Sequence[_Piece], jobs: int, near: int) -> list[int]:
-    """After how many additions the shares of a sum end, but for the last: equal ones, or at the end of a set if that is as near.
+    """After how many additions the shares of a sum end, but for the last: equal ones, or at the end of a set if that is no dearer.
 
-    near: the additions that a set costs in each share that has some of it.
+    near: the additions that a set costs in each share that has some of it.  Equal shares pay them once more, two neighbours together.
     """
     total = sum(piece.additions for piece in pieces)
     ends = [0, *accumulate(sum(x.additions for x in of_set) for _, of_set in groupby(pieces, lambda piece: piece.set))]
@@ -216,7 +216,7 @@ def _cuts(pieces: Sequence[_Piece], jobs: int, near: int) -> list[int]:
     for j in range(1, jobs):
         cut = total * j // jobs
         end = min(ends, key=lambda end: abs(end - cut))
-        cuts.append(end if abs(end - cut) <= near else cut)
+        cuts.append(end if 2 * abs(end - cut) <= near else cut)
     return cuts
 
 
