@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import Any
 
-import numpy as np
 import pytest
 
 from bonsai_circuits.kernels import memory
