@@ -132,6 +132,48 @@ def test_jobs_that_have_not_begun_when_one_fails_never_do() -> None:
     assert len(begun) < 100
 
 
+def test_the_first_error_is_the_one_that_is_raised() -> None:
+    gate = threading.Barrier(3, timeout=30)
+
+    def job(i: int) -> None:
+        gate.wait()
+        raise ValueError(i)
+
+    with threads.workers(3) as run, pytest.raises(ValueError, match=r"^0$"):
+        run(job, range(3))
+
+
+def test_the_caller_takes_part_and_no_thread_is_made_without_need() -> None:
+    with threads.workers(8) as run:
+        before = threading.active_count()
+        assert list(run(lambda _: threading.get_ident(), [0])) == [threading.get_ident()]
+        assert list(run(len, [])) == []
+        assert threading.active_count() == before
+        gate = threading.Barrier(2, timeout=30)
+        list(run(lambda _: gate.wait(), range(2)))
+        assert threading.active_count() == before + 1
+
+
+def test_a_call_after_one_that_failed_does_all_its_jobs() -> None:
+    def fail(_: int) -> None:
+        raise ValueError("once")
+
+    with threads.workers(3) as run:
+        for n in (5, 50):
+            with pytest.raises(ValueError, match="once"):
+                run(fail, range(n))
+            assert list(run(abs, range(-n, 0))) == list(range(n, 0, -1))
+
+
+def test_a_thread_that_the_system_refuses_is_an_error_and_no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threads.Thread, "start", refuse)
+    with pytest.raises(RuntimeError, match="can't start"), threads.workers(2) as run:
+        run(len, ["a", "b"])
+
+
 def test_an_interrupt_ends_the_call() -> None:
     """Ctrl-C during a batch that would take minutes."""
     script = f"""

@@ -38,12 +38,12 @@ class Workers:
         asked = 0
         try:
             while asked < others:
-                self._tasks.put(task)
+                if asked < len(self._others):
+                    self._tasks.put(task)
+                else:
+                    self._others.append(Thread(target=self._serve, args=(task,), name="bonsai", daemon=True))
+                    self._others[-1].start()
                 asked += 1
-                if len(self._others) < asked:  # it finds its task there
-                    thread = Thread(target=self._wait, name="bonsai", daemon=True)
-                    thread.start()
-                    self._others.append(thread)
             task.work()
         finally:
             task.give_up()  # what is left of it, after an interrupt
@@ -51,18 +51,20 @@ class Workers:
                 task.done.get()
         return task.outcome()
 
-    def _wait(self) -> None:
-        while (task := self._tasks.get()) is not None:
+    def _serve(self, task: "_Task | None") -> None:
+        while task is not None:
             task.work()
             task.done.put(None)
-            del task  # and all that it holds
+            del task  # and all that it holds, while this thread waits
+            task = self._tasks.get()
 
     def close(self) -> None:
         """Ends the other threads."""
         for _ in self._others:
             self._tasks.put(None)
         for thread in self._others:
-            thread.join()
+            if thread.is_alive():  # not one that the system refused
+                thread.join()
 
     def shares(self, n: int, at_most: int) -> list[slice]:
         """Rows 0..n in slices that are worth a job, none above `at_most`: several for each thread where that can be, and all alike."""
