@@ -19,7 +19,7 @@ from ..prover import pari
 from ..witness.inputs import format_inputs, read_inputs
 from ..witness.runner import Witness
 from .console import EXIT_FAILED, VALUES_HIDDEN, result, say, steps
-from .options import circuit_options, open_circuit
+from .options import circuit_options, open_circuit, threads_option
 
 resource: ModuleType | None = None
 with contextlib.suppress(ImportError):  # Windows has none
@@ -107,7 +107,7 @@ def check(
 @click.option(
     "--check-key", is_flag=True, help="Check every element of the proving key first: once for a key from elsewhere."
 )
-@click.option("--threads", default=1, show_default=True, help="Of one proof; 0: one for each core.")
+@threads_option
 @click.option("--timings", is_flag=True, help="Add the seconds of each step, and the most memory that was held.")
 def prove(
     circuit: str,

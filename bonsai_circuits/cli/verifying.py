@@ -16,7 +16,7 @@ from ..errors import BonsaiError, InputError
 from ..pipeline import VERIFYING_KEY, Circuit, read_verifying_key
 from ..witness.inputs import read_inputs
 from .console import EXIT_FAILED, result, steps
-from .options import circuit_options, open_circuit
+from .options import circuit_options, open_circuit, threads_option
 from .proving import parse_context, public_path, require_distinct
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -72,6 +72,7 @@ def verify(
 @circuit_options()
 @click.argument("proofs", type=_FILE, nargs=-1, required=True)
 @_key_options
+@threads_option
 def batch_verify(
     circuit: str,
     hash_name: str,
@@ -82,10 +83,12 @@ def batch_verify(
     key: Path | None,
     allow_development: bool,
     context: str,
+    threads: int,
 ) -> None:
     """Verify many PROOFS of CIRCUIT together, each with its .public.json beside it; the bad ones are named."""
     target = open_circuit(circuit, hash_name, tree, compiled)
     vk = _key(target, key, allow_development)
+    bound = parse_context(context)
     with steps(1) as progress:
         progress.start(f"verify {len(proofs)} proofs")
         unreadable: dict[int, str] = {}
@@ -96,7 +99,8 @@ def batch_verify(
             except BonsaiError as e:  # of this proof alone: it must not keep the others from their verdicts
                 unreadable[i] = str(e)
         index = list(data)
-        verdict = verify_batch(vk, [p for p, _ in data.values()], [x for _, x in data.values()], parse_context(context))
+        found, inputs = [p for p, _ in data.values()], [x for _, x in data.values()]
+        verdict = verify_batch(vk, found, inputs, bound, threads=threads)
         progress.done()
     reasons = unreadable | {index[b.index]: b.reason for b in verdict.bad}
     bad = [{"proof": str(proofs[i]), "index": i, "reason": reasons[i]} for i in sorted(reasons)]

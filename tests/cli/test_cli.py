@@ -144,6 +144,9 @@ def test_batch_names_the_bad_proofs(bonsai: Any, proof: Path, tmp_path: Path) ->
     assert done.code == 1
     assert [bad["index"] for bad in done.json["bad"]] == [1, 2]
     assert "proof.T" in done.json["bad"][1]["reason"]
+    assert bonsai("batch-verify", *proofs, "--allow-development", "--json", "--threads", 0).json == done.json
+    refused = bonsai("batch-verify", *proofs, "--allow-development", "--threads", -1)
+    assert (refused.code, "threads: expected" in refused.err) == (2, True)
 
 
 def test_one_unreadable_file_keeps_no_other_from_its_verdict(bonsai: Any, proof: Path, tmp_path: Path) -> None:
