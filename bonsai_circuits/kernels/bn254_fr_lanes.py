@@ -3,7 +3,7 @@
 A vector body: compiled only where cpu.py says that it may run.
 """
 
-from bonsai_verifier.kernels.lanes import LaneField
+from bonsai_verifier.kernels.lane_machine import LaneField
 
 from .bn254_fr import BN254_FR_MODULUS, BN254_FR_WORDS
 

@@ -29,16 +29,12 @@ from bonsai_verifier.kernels.fr_lanes import (
     fr8_sub,
 )
 from bonsai_verifier.kernels.intrinsics import I64, operation
+from bonsai_verifier.kernels.lane_machine import LANES, LIMB_BITS, LIMB_MASK, Machine, in_sequence, together
+from bonsai_verifier.kernels.lane_operations import blocks
 from bonsai_verifier.kernels.lanes import (
-    LANES,
-    LIMB_BITS,
-    LIMB_MASK,
-    Machine,
-    blocks,
     carry,
     difference,
     fold,
-    in_sequence,
     load,
     minus,
     multiply,
@@ -46,7 +42,6 @@ from bonsai_verifier.kernels.lanes import (
     product_columns,
     reduced,
     store,
-    together,
     transpose,
     weaken,
 )

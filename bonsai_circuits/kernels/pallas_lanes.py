@@ -5,7 +5,8 @@ all of its columns are cancelled: 90 steps a multiplication and 70 a square.
 A vector body: compiled only where cpu.py says that it may run.
 """
 
-from bonsai_verifier.kernels.lanes import LaneField, lane_inverse, lane_operations
+from bonsai_verifier.kernels.lane_machine import LaneField
+from bonsai_verifier.kernels.lane_operations import lane_inverse, lane_operations
 
 from .pallas import PALLAS_MODULUS, PALLAS_WORDS
 

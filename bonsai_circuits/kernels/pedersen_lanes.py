@@ -14,9 +14,8 @@ from bonsai_verifier.kernels.cache import kernel
 from bonsai_verifier.kernels.fr import FR_BYTES, FR_WORDS
 from bonsai_verifier.kernels.fr_lanes import FR_BLOCK, FR_LANES, fr8_copy, fr8_inv, fr8_mul, fr8_one
 from bonsai_verifier.kernels.intrinsics import I64, operation
+from bonsai_verifier.kernels.lane_machine import LANES, Machine, together
 from bonsai_verifier.kernels.lanes import (
-    LANES,
-    Machine,
     carry,
     difference,
     enter,
@@ -29,7 +28,6 @@ from bonsai_verifier.kernels.lanes import (
     store,
     store_rows,
     strided,
-    together,
     transpose,
 )
 from bonsai_verifier.kernels.limbs import WORD_BYTES, prefetch, row, stack

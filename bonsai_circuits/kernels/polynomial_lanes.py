@@ -7,10 +7,8 @@ from bonsai_verifier.kernels.cache import kernel
 from bonsai_verifier.kernels.fr import FR_BYTES, fr_add, fr_copy, fr_mul
 from bonsai_verifier.kernels.fr_lanes import FR_BLOCK, FR_LANES, fr8_enter, fr8_leave, fr8_sqr2, fr8_zero
 from bonsai_verifier.kernels.intrinsics import formula, operation
+from bonsai_verifier.kernels.lane_machine import LANES, LIMB_BITS, Machine, together
 from bonsai_verifier.kernels.lanes import (
-    LANES,
-    LIMB_BITS,
-    Machine,
     carry,
     difference,
     exact,
@@ -24,7 +22,6 @@ from bonsai_verifier.kernels.lanes import (
     store,
     store_rows,
     strided,
-    together,
     weaken,
     words_from_limbs,
 )

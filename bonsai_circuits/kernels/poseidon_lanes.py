@@ -20,13 +20,11 @@ from numba.core import cgutils
 from bonsai_verifier.kernels.cache import inlined, kernel
 from bonsai_verifier.kernels.fr_lanes import FR_LANES
 from bonsai_verifier.kernels.intrinsics import I64, operation
+from bonsai_verifier.kernels.lane_machine import LANES, Machine, in_turn
+from bonsai_verifier.kernels.lane_operations import aligned
 from bonsai_verifier.kernels.lanes import (
-    LANES,
-    Machine,
-    aligned,
     carry,
     exact,
-    in_turn,
     limbs_from_words,
     load,
     load_rows,

@@ -21,15 +21,12 @@ from llvmlite import ir
 
 from bonsai_verifier.kernels.cache import inner, kernel
 from bonsai_verifier.kernels.intrinsics import I64, formula, operation
+from bonsai_verifier.kernels.lane_machine import LANES, VECTOR_BYTES, Machine, in_turn, together
+from bonsai_verifier.kernels.lane_operations import aligned
 from bonsai_verifier.kernels.lanes import (
-    LANES,
-    VECTOR_BYTES,
-    Machine,
-    aligned,
     difference,
     enter,
     exact,
-    in_turn,
     leave,
     limbs_from_words,
     load,
@@ -45,7 +42,6 @@ from bonsai_verifier.kernels.lanes import (
     store,
     store_rows,
     strided,
-    together,
     transpose,
     weaken,
     words_from_limbs,

@@ -12,11 +12,8 @@ from bonsai_verifier.kernels.cache import inner, kernel
 from bonsai_verifier.kernels.fr import FR_WORDS
 from bonsai_verifier.kernels.fr_lanes import FR_LANES, fr8_equals, fr8_mul, fr8_sqr, fr8_zero
 from bonsai_verifier.kernels.intrinsics import I64, operation
+from bonsai_verifier.kernels.lane_machine import LANES, LIMB_BITS, VECTOR_BYTES, Machine, together
 from bonsai_verifier.kernels.lanes import (
-    LANES,
-    LIMB_BITS,
-    VECTOR_BYTES,
-    Machine,
     carry,
     constant,
     limbs_from_words,
@@ -25,7 +22,6 @@ from bonsai_verifier.kernels.lanes import (
     product_columns,
     reduce,
     store,
-    together,
     transpose,
 )
 from bonsai_verifier.kernels.limbs import row, stack

@@ -11,7 +11,7 @@ from typing import Any
 from bonsai_verifier.field import Words, fr_from_ints, fr_inv, fr_mul, fr_sub
 from bonsai_verifier.kernels import cpu
 from bonsai_verifier.kernels.fr import FR_WORDS
-from bonsai_verifier.kernels.lanes import LANES
+from bonsai_verifier.kernels.lane_machine import LANES
 from bonsai_verifier.kernels.limbs import rows
 from bonsai_verifier.parameters import DOMAIN_ODD_PARTS, FR_GENERATOR, FR_MODULUS, TWO_ADICITY
 

@@ -6,7 +6,8 @@ import pytest
 
 from bonsai_circuits.kernels import ntt_lanes, polynomial_lanes, sparse_lanes
 from bonsai_verifier.kernels.fr_lanes import FR_LANES
-from bonsai_verifier.kernels.lanes import LANES, LIMB_BITS, LIMB_MASK, product_columns, together
+from bonsai_verifier.kernels.lane_machine import LANES, LIMB_BITS, LIMB_MASK, together
+from bonsai_verifier.kernels.lanes import product_columns
 from tests.verifier.kernels.machines import IntegerMachine, Interval, IntervalMachine
 from tests.verifier.kernels.test_lane_bounds import WEAK, is_weak, limbs_below, normal, number, samples, weak, within
 

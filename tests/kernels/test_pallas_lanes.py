@@ -8,7 +8,7 @@ from bonsai_circuits.kernels import sinsemilla_lanes as writers
 from bonsai_circuits.kernels.pallas_lanes import PALLAS_LANES
 from bonsai_circuits.native import pallas
 from bonsai_verifier.kernels import lanes
-from bonsai_verifier.kernels.lanes import LANES, LIMB_BITS, together
+from bonsai_verifier.kernels.lane_machine import LANES, LIMB_BITS, together
 from tests.verifier.kernels import test_lane_bounds as contracts
 from tests.verifier.kernels.machines import IntegerMachine, Interval, IntervalMachine
 from tests.verifier.kernels.test_lane_bounds import WEAK, is_weak, limbs_below, normal, number, samples, weak, within

@@ -6,7 +6,7 @@ from bonsai_circuits.kernels import pedersen_lanes
 from bonsai_circuits.native import jubjub
 from bonsai_circuits.native.pedersen import generator
 from bonsai_verifier.kernels.fr_lanes import FR_LANES
-from bonsai_verifier.kernels.lanes import LANES, LIMB_BITS
+from bonsai_verifier.kernels.lane_machine import LANES, LIMB_BITS
 from tests.verifier.kernels.machines import IntegerMachine, IntervalMachine
 from tests.verifier.kernels.test_lane_bounds import limbs_below, normal, number, samples, within
 

@@ -7,7 +7,8 @@ import pytest
 
 from bonsai_circuits.kernels import poseidon_lanes as kernel
 from bonsai_circuits.kernels.poseidon import MODULI
-from bonsai_verifier.kernels.lanes import LANES, LIMB_BITS, LIMB_MASK, LaneField, product_columns, together
+from bonsai_verifier.kernels.lane_machine import LANES, LIMB_BITS, LIMB_MASK, LaneField, together
+from bonsai_verifier.kernels.lanes import product_columns
 from tests.verifier.kernels.machines import IntegerMachine, Interval, IntervalMachine
 from tests.verifier.kernels.test_lane_bounds import limbs_below, normal, number, samples, within
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from bonsai_verifier.kernels.lanes import LANES, LIMB_MASK
+from bonsai_verifier.kernels.lane_machine import LANES, LIMB_MASK
 
 WORD = 2**64
 

@@ -9,7 +9,7 @@ from py_ecc.optimized_bls12_381.optimized_curve import G1, Z1, add, multiply, ne
 
 from bonsai_verifier.kernels import affine_lanes, lanes, straus_lanes
 from bonsai_verifier.kernels.fp_lanes import FP_LANES as F
-from bonsai_verifier.kernels.lanes import LANES, LIMB_MASK, together
+from bonsai_verifier.kernels.lane_machine import LANES, LIMB_MASK, together
 from tests.verifier.kernels.machines import IntegerMachine, IntervalMachine
 from tests.verifier.kernels.test_g1 import Point, on_curve, same
 from tests.verifier.kernels.test_lane_bounds import (

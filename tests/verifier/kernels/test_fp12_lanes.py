@@ -13,7 +13,8 @@ from bonsai_verifier.field import fp_from_ints, fp_to_ints
 from bonsai_verifier.kernels import fp12_lanes
 from bonsai_verifier.kernels.fp12_lanes import BOUND, MOST_SQUARINGS, SQUARING_BOUND
 from bonsai_verifier.kernels.fp_lanes import FP_LANES
-from bonsai_verifier.kernels.lanes import LANES, LIMB_BITS, LIMB_MASK, LaneField, Limbs, blocks
+from bonsai_verifier.kernels.lane_machine import LANES, LIMB_BITS, LIMB_MASK, LaneField, Limbs
+from bonsai_verifier.kernels.lane_operations import blocks
 from bonsai_verifier.parameters import FP_MODULUS as P
 from tests.verifier.kernels.calling import call
 from tests.verifier.kernels.machines import IntegerMachine, Interval, IntervalMachine, signed

@@ -7,7 +7,7 @@ import pytest
 
 from bonsai_verifier.kernels import encoding, g1_lanes, lanes
 from bonsai_verifier.kernels.fp_lanes import FP_LANES
-from bonsai_verifier.kernels.lanes import LANES, LIMB_MASK, together
+from bonsai_verifier.kernels.lane_machine import LANES, LIMB_MASK, together
 from bonsai_verifier.parameters import FP_MODULUS as P
 from tests.verifier.kernels.machines import IntegerMachine, Interval, IntervalMachine
 from tests.verifier.kernels.test_g1 import NAMED, any_encodings, reference

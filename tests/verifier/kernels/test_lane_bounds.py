@@ -10,7 +10,7 @@ import pytest
 from bonsai_verifier.kernels import lanes
 from bonsai_verifier.kernels.fp_lanes import FP_LANES
 from bonsai_verifier.kernels.fr_lanes import FR_LANES
-from bonsai_verifier.kernels.lanes import LANES, LIMB_BITS, LIMB_MASK, LaneField, together
+from bonsai_verifier.kernels.lane_machine import LANES, LIMB_BITS, LIMB_MASK, LaneField, in_sequence, together
 from tests.verifier.kernels.machines import IntegerMachine, Interval, IntervalMachine, signed
 
 FIELDS = {"fp": FP_LANES, "fr": FR_LANES}
@@ -347,5 +347,5 @@ def test_together_and_in_sequence_return_results_in_order() -> None:
             yield
         return [k]
 
-    for run in (lanes.together, lanes.in_sequence):
+    for run in (together, in_sequence):
         assert run(writer(3), writer(0), writer(1)) == [[3], [0], [1]]

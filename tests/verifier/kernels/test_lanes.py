@@ -8,7 +8,8 @@ import pytest
 
 from bonsai_verifier.field import ints_from_limbs, limbs_from_ints
 from bonsai_verifier.kernels import fp_lanes, fr_lanes
-from bonsai_verifier.kernels.lanes import LANES, LIMB_BITS, LaneField, LaneOperations, blocks, pair_operations
+from bonsai_verifier.kernels.lane_machine import LANES, LIMB_BITS, LaneField
+from bonsai_verifier.kernels.lane_operations import LaneOperations, blocks, pair_operations
 from bonsai_verifier.parameters import FP_MODULUS, FR_MODULUS
 from tests.verifier.kernels.calling import call
 

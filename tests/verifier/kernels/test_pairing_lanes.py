@@ -10,7 +10,8 @@ from py_ecc.fields import optimized_bls12_381_FQ12 as FQ12
 from bonsai_verifier.kernels import pairing_lanes
 from bonsai_verifier.kernels.fp12_lanes import BOUND, LANE12_BYTES
 from bonsai_verifier.kernels.fp_lanes import FP_LANES
-from bonsai_verifier.kernels.lanes import LANES, blocks
+from bonsai_verifier.kernels.lane_machine import LANES
+from bonsai_verifier.kernels.lane_operations import blocks
 from bonsai_verifier.parameters import FP_MODULUS as P
 from tests.verifier.kernels.calling import call
 from tests.verifier.kernels.machines import IntegerMachine

@@ -7,7 +7,8 @@ import pytest
 
 from bonsai_verifier.kernels import statement_lanes
 from bonsai_verifier.kernels.fr_lanes import FR_LANES
-from bonsai_verifier.kernels.lanes import LANES, LIMB_BITS, LIMB_MASK, carry, together
+from bonsai_verifier.kernels.lane_machine import LANES, LIMB_BITS, LIMB_MASK, together
+from bonsai_verifier.kernels.lanes import carry
 from tests.verifier.kernels.machines import IntegerMachine, Interval, IntervalMachine, signed
 
 P, RADIX, N = FR_LANES.modulus, FR_LANES.radix, FR_LANES.n

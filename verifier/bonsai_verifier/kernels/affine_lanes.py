@@ -26,14 +26,9 @@ from .cache import inner, kernel
 from .fp import FP_BYTES, FP_WORDS
 from .fp_lanes import FP_BLOCK, FP_LANES, fp8_inv, fp8_one
 from .intrinsics import I64, operation
+from .lane_machine import LANES, LIMB_MASK, VECTOR_BYTES, Limbs, Machine, Writer, together
+from .lane_operations import aligned
 from .lanes import (
-    LANES,
-    LIMB_MASK,
-    VECTOR_BYTES,
-    Limbs,
-    Machine,
-    Writer,
-    aligned,
     carry,
     difference,
     enter,
@@ -53,7 +48,6 @@ from .lanes import (
     store,
     store_rows,
     strided,
-    together,
     transpose,
     weaken,
 )

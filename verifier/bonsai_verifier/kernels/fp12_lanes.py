@@ -22,11 +22,8 @@ from .fp2 import FP2_BYTES
 from .fp12 import FROBENIUS, FROBENIUS_2
 from .fp_lanes import FP_BLOCK, FP_LANES
 from .intrinsics import I64, formula, operation
+from .lane_machine import LIMB_MASK, LaneField, Limbs, Machine, together
 from .lanes import (
-    LIMB_MASK,
-    LaneField,
-    Limbs,
-    Machine,
     carry,
     enter,
     fold,
@@ -41,7 +38,6 @@ from .lanes import (
     ripple,
     store_blocks,
     store_rows,
-    together,
 )
 from .limbs import stack
 

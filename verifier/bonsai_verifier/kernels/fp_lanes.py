@@ -5,7 +5,8 @@ A vector body: compiled only where cpu.py says that it may run.
 
 from ..parameters import FP_MODULUS
 from .fp import FP_WORDS
-from .lanes import LaneField, lane_inverse, lane_operations
+from .lane_machine import LaneField
+from .lane_operations import lane_inverse, lane_operations
 
 FP_LANES = LaneField(FP_MODULUS, 8, FP_WORDS, folds=7)
 FP_BLOCK = FP_LANES.block_bytes

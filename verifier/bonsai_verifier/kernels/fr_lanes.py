@@ -5,7 +5,8 @@ A vector body: compiled only where cpu.py says that it may run.
 
 from ..parameters import FR_MODULUS
 from .fr import FR_WORDS
-from .lanes import LaneField, lane_inverse, lane_operations
+from .lane_machine import LaneField
+from .lane_operations import lane_inverse, lane_operations
 
 FR_LANES = LaneField(FR_MODULUS, 5, FR_WORDS, folds=3)
 FR_BLOCK = FR_LANES.block_bytes

@@ -24,17 +24,14 @@ from .fp import FP_BYTES, FP_WORDS, root
 from .fp_lanes import FP_BLOCK, FP_LANES, fp8_enter, fp8_equals, fp8_zeros
 from .g1 import BETA, G1_AFFINE_WORDS
 from .intrinsics import formula, operation
+from .lane_machine import LANES, VECTOR_BYTES, Machine, in_sequence, together
+from .lane_operations import lane_constant, pair_operations
 from .lanes import (
-    LANES,
-    VECTOR_BYTES,
-    Machine,
     carry,
     constant,
     difference,
     exact,
-    in_sequence,
     is_zero,
-    lane_constant,
     leave,
     limbs_from_words,
     load,
@@ -42,7 +39,6 @@ from .lanes import (
     minus,
     multiply,
     multiply_self,
-    pair_operations,
     plus,
     product,
     reduce,
@@ -52,7 +48,6 @@ from .lanes import (
     square,
     store,
     store_rows,
-    together,
     weaken,
 )
 from .limbs import WORD_BYTES, row, rows, stack

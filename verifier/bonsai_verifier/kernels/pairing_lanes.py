@@ -33,21 +33,9 @@ from .fp12_lanes import (
 from .fp_lanes import FP_BLOCK, FP_LANES, fp8_enter
 from .g1 import G1_AFFINE_WORDS
 from .intrinsics import formula, operation
-from .lanes import (
-    LANES,
-    Machine,
-    blocks,
-    constant,
-    load,
-    load_blocks,
-    minus,
-    plus,
-    product_columns,
-    reduce,
-    store_blocks,
-    together,
-    transpose,
-)
+from .lane_machine import LANES, Machine, together
+from .lane_operations import blocks
+from .lanes import constant, load, load_blocks, minus, plus, product_columns, reduce, store_blocks, transpose
 from .limbs import row, rows, stack
 from .pairing import DOUBLES, LINE_WORDS, N_LINES, STEPS, Element, last_exponentiation, scale_points
 

@@ -22,11 +22,9 @@ from .fr_lanes import (
     fr8_zeros,
 )
 from .intrinsics import I64, formula, operation
+from .lane_machine import LANES, LaneField, Machine, together
+from .lane_operations import blocks
 from .lanes import (
-    LANES,
-    LaneField,
-    Machine,
-    blocks,
     carry,
     constant,
     difference,
@@ -44,7 +42,6 @@ from .lanes import (
     reduce,
     store_blocks,
     store_rows,
-    together,
     weaken,
     words_from_limbs,
 )

@@ -16,21 +16,8 @@ from .fp import FP_BYTES, fp_copy, fp_one, fp_zero
 from .fp_lanes import FP_BLOCK, FP_LANES, fp8_enter, fp8_leave
 from .g1 import BETA, g1_affine_is_infinity
 from .intrinsics import operation
-from .lanes import (
-    LANES,
-    Limbs,
-    Machine,
-    Writer,
-    carry,
-    load,
-    multiply,
-    product,
-    reduce,
-    scaled,
-    store,
-    together,
-    weaken,
-)
+from .lane_machine import LANES, Limbs, Machine, Writer, together
+from .lanes import carry, load, multiply, product, reduce, scaled, store, weaken
 from .limbs import WORD_BYTES, row, stack
 from .straus import DOUBLE, FIRST, IMAGE, SUBTRACT
 
