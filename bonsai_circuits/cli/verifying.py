@@ -9,6 +9,7 @@ import click
 from bonsai_verifier import verify as verify_proof
 from bonsai_verifier import verify_batch
 from bonsai_verifier.parameters import PROOF_BYTES, SCALAR_BYTES
+from bonsai_verifier.threads import count
 from bonsai_verifier.wire import VerifyingKey
 
 from ..artifacts.atomic import write_atomic
@@ -89,6 +90,7 @@ def batch_verify(
     target = open_circuit(circuit, hash_name, tree, compiled)
     vk = _key(target, key, allow_development)
     bound = parse_context(context)
+    count(threads)
     with steps(1) as progress:
         progress.start(f"verify {len(proofs)} proofs")
         unreadable: dict[int, str] = {}

@@ -1,20 +1,21 @@
 """Memory in large pieces and large pages: a page fault for every 4 KiB would cost much of the time of a proof or of a tree.
 
 A fresh large page costs as much as to hash what it holds, and many times that on a virtual machine that lends its free memory to others.
-So what a tree gives back stays mapped for the next one; the system may have it whenever it is short of memory (MADV_FREE).
+So what a tree gives back stays mapped for the next one; the system may have it whenever it is short of memory (MADV_FREE).  Only a limit on
+the address space counts it.
 """
 
 import math
 import mmap
-from queue import Empty, SimpleQueue
+from contextlib import suppress
+from typing import ClassVar
 
 import numpy as np
 
 _LINE = 64
 _HUGE = 2 << 20  # a large page; numpy asks the system for them in arrays of 4 MiB and more (NUMPY_MADVISE_HUGEPAGE)
 _MOST_BYTES = 32 << 20  # of memory that waits in one piece
-_MOST_PIECES = 16
-_CAN_WAIT = hasattr(mmap, "MADV_FREE")
+_FREE = getattr(mmap, "MADV_FREE", None)
 
 
 def arrays(*shapes):
@@ -45,56 +46,55 @@ def _new(size, align):
 
 
 def _waiting_or_new(size, align):
-    if not (_CAN_WAIT and _HUGE <= size <= _MOST_BYTES):
+    if _FREE is None or not _HUGE <= size <= _MOST_BYTES:
         return _new(size, align)
     return np.asarray(_Slab(_Mapping.waiting(size) or _Mapping(size)))
 
 
 class _Mapping:
-    """Memory of the system, from the beginning of a large page on."""
+    """Memory of the system in whole large pages.
 
-    FREE = mmap.MADV_FREE if _CAN_WAIT else 0
-    idle = SimpleQueue()  # without a lock, for finalisers come at any moment, amid another call too
+    Finalisers call `wait`: at any moment, amid a call of `waiting` too, and when the names of this module are gone; so there is no lock,
+    and all that they need hangs on the class.
+    """
+
+    FREE = _FREE
+    MOST = 16
+    idle: ClassVar[list["_Mapping"]] = []  # of those that wait, the oldest first
 
     def __init__(self, size):
         self.size = size
-        pages = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
+        length = -(-size // _HUGE) * _HUGE
         try:
-            self._memory = mmap.mmap(-1, pages + _HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            self._memory = mmap.mmap(-1, length + _HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         except OSError as e:
             raise MemoryError(f"no memory for {size} bytes") from e
-        if hasattr(mmap, "MADV_HUGEPAGE"):
+        with suppress(AttributeError, OSError):  # a system without large pages
             self._memory.madvise(mmap.MADV_HUGEPAGE)
         start = np.frombuffer(self._memory, np.uint8).ctypes.data
-        self._used = -start % _HUGE, pages
+        self._used = -start % _HUGE, length
         self.address = start + self._used[0]
 
     @classmethod
     def waiting(cls, size):
-        """One of this size that waits, or None; then the one that has waited longest makes room for others."""
-        oldest = None
-        for _ in range(cls.idle.qsize()):
-            try:
-                found = cls.idle.get_nowait()
-            except Empty:  # another thread was quicker
-                break
+        """One of this size that waits, or None: then the oldest makes room for others."""
+        for found in cls.idle:
             if found.size == size:
-                if oldest:
-                    cls.idle.put(oldest)
-                return found
-            if oldest:
-                cls.idle.put(found)
-            else:
-                oldest = found
+                with suppress(ValueError):  # another thread was quicker
+                    cls.idle.remove(found)
+                    return found
+        with suppress(IndexError):
+            del cls.idle[0]
         return None
 
     def wait(self):
-        if self.idle.qsize() < _MOST_PIECES:
+        """Until there is use for it, or goes, where many wait or the system could not take the memory meanwhile."""
+        if len(self.idle) < self.MOST:
             try:
                 self._memory.madvise(self.FREE, *self._used)
-            except OSError:  # an old system
+            except OSError:
                 return
-            self.idle.put(self)
+            self.idle.append(self)
 
 
 class _Slab:

@@ -1,11 +1,13 @@
 """Threads of one call: the same results, errors that come through, nothing left behind."""
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -169,9 +171,50 @@ def test_a_thread_that_the_system_refuses_is_an_error_and_no_wait(monkeypatch: p
     def refuse(self: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(threads.Thread, "start", refuse)
-    with pytest.raises(RuntimeError, match="can't start"), threads.workers(2) as run:
-        run(len, ["a", "b"])
+    with threads.workers(3) as run:
+        with monkeypatch.context() as patch:
+            patch.setattr(threads.Thread, "start", refuse)
+            with pytest.raises(RuntimeError, match="can't start"):
+                run(len, ["a", "b"])
+        assert list(run(len, ["a", "bb", "ccc"])) == [1, 2, 3]
+
+
+def test_what_jobs_had_is_let_go_while_threads_wait() -> None:
+    class Witness:
+        def __init__(self) -> None:
+            self.gate = threading.Barrier(2, timeout=30)
+
+        def job(self, i: int) -> "Witness":
+            self.gate.wait()
+            if i == 7:
+                raise ValueError(i)
+            return self
+
+    with threads.workers(2) as run:
+        for jobs in ([1, 2], [6, 7], [1, 2]):
+            witness = Witness()
+            gone = weakref.ref(witness)
+            with contextlib.suppress(ValueError):
+                run(witness.job, jobs)
+            del witness
+            for _ in range(1000):
+                if gone() is None:
+                    break
+                time.sleep(0.01)
+            assert gone() is None
+
+
+def test_an_interrupt_comes_before_errors() -> None:
+    gate = threading.Barrier(2, timeout=30)
+    caller = threading.get_ident()
+
+    def job(_: int) -> None:
+        gate.wait()
+        raise KeyboardInterrupt if threading.get_ident() == caller else ValueError
+
+    for _ in range(5):
+        with threads.workers(2) as run, pytest.raises(KeyboardInterrupt):
+            run(job, range(2))
 
 
 def test_an_interrupt_ends_the_call() -> None:

@@ -187,6 +187,6 @@ def g1_sums(
     """The sums of scalars[s]_i points[p]_i for the pairs (p, s) of `sums`, in one go, and with `planes` their bit planes.
 
     If the scalars are random below 2^128 and the planes lie in G1 (in_g1_many), so does each point that they meet, but for
-    probability 2^-128 a sum (docs/protocol.md, 11).  run(f, jobs) is map or that of a thread pool.  More: kernels/msm.py.
+    probability 2^-128 a sum (docs/protocol.md, 11).  run(f, jobs) is map or that of threads.py.  More: kernels/msm.py.
     """
     return _msm.g1_sums(points, scalars, sums, planes=planes, in_g1=in_g1, run=run)

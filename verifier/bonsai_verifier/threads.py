@@ -34,37 +34,42 @@ class Workers:
         if self.threads == 1:
             return map(f, *xs)
         task = _Task(f, list(zip(*xs, strict=False)))
-        others = min(self.threads, len(task.results)) - 1
+        try:
+            self._share(task)
+            return task.outcome()
+        finally:
+            task.errors.clear()  # whose tracebacks know the task, and all that its jobs had
+
+    def _share(self, task: "_Task") -> None:
         asked = 0
         try:
-            while asked < others:
-                if asked < len(self._others):
-                    self._tasks.put(task)
-                else:
-                    self._others.append(Thread(target=self._serve, args=(task,), name="bonsai", daemon=True))
-                    self._others[-1].start()
+            for i in range(min(self.threads, len(task.results)) - 1):
+                if i == len(self._others):
+                    thread = Thread(target=self._serve, name="bonsai", daemon=True)
+                    thread.start()
+                    self._others.append(thread)
+                self._tasks.put(task)
                 asked += 1
             task.work()
         finally:
             task.give_up()  # what is left of it, after an interrupt
             for _ in range(asked):
                 task.done.get()
-        return task.outcome()
 
-    def _serve(self, task: "_Task | None") -> None:
-        while task is not None:
-            task.work()
-            task.done.put(None)
+    def _serve(self) -> None:
+        while (task := self._tasks.get()) is not None:
+            try:
+                task.work()
+            finally:
+                task.done.put(None)
             del task  # and all that it holds, while this thread waits
-            task = self._tasks.get()
+        self._tasks.put(None)  # for the next one
 
     def close(self) -> None:
         """Ends the other threads."""
-        for _ in self._others:
-            self._tasks.put(None)
+        self._tasks.put(None)
         for thread in self._others:
-            if thread.is_alive():  # not one that the system refused
-                thread.join()
+            thread.join()
 
     def shares(self, n: int, at_most: int) -> list[slice]:
         """Rows 0..n in slices that are worth a job, none above `at_most`: several for each thread where that can be, and all alike."""
@@ -82,37 +87,36 @@ class _Task:
     def __init__(self, f: Callable[..., Any], arguments: list[tuple[Any, ...]]) -> None:
         self._f = f
         self._left = deque(enumerate(arguments))
-        self._errors: list[tuple[int, BaseException]] = []
         self.results: list[Any] = [None] * len(arguments)
+        self.errors: list[BaseException | None] = [None] * len(arguments)
         self.done: SimpleQueue[None] = SimpleQueue()  # an entry from each of the other threads
 
     def work(self) -> None:
         """Takes what is left, until nothing is or something failed."""
-        while self._left:
+        while True:
             try:
                 i, arguments = self._left.popleft()
-            except IndexError:  # another thread was quicker
+            except IndexError:
                 return
             try:
                 self.results[i] = self._f(*arguments)
             except BaseException as error:
+                self.errors[i] = error
                 self.give_up()
-                self._errors.append((i, error))
 
     def give_up(self) -> None:
         """What has not begun never does."""
         self._left.clear()
 
     def outcome(self) -> list[Any]:
-        """The results.  Raises the first of the errors."""
-        if not self._errors:
+        """The results.  Raises an interrupt, or else the first of the errors."""
+        errors = [error for error in self.errors if error is not None]
+        if not errors:
             return self.results
-        _, error = min(self._errors, key=lambda found: found[0])
-        self._errors.clear()
         try:
-            raise error
+            raise min(errors, key=lambda error: isinstance(error, Exception))
         finally:
-            del error  # which knows this frame
+            errors.clear()  # which know this frame
 
 
 ALONE = Workers(1)
@@ -122,7 +126,7 @@ ALONE = Workers(1)
 def workers(threads: int) -> Iterator[Workers]:
     """Workers on this many threads; 0: one for each core that this process may use.
 
-    An exception in a job is raised by the `run` that has it; jobs that have not begun by then never do, also after an interrupt.
+    An exception in a job is raised where its result is asked for; jobs that have not begun by then never do, also after an interrupt.
     Raises InputError: no number of threads.
     """
     run = Workers(count(threads))

@@ -182,8 +182,9 @@ class FixedPoints:
         which, places = np.unique([piece.set for piece in share], return_inverse=True)
         table = np.array([(x.first, x.part.stop - x.part.start, x.window, x.part.start) for x in share], np.int64)
         table = np.column_stack([table.reshape(-1, 4), places.astype(np.int64)])
-        work = self._idle.get()
-        try:
+        work: buckets.Workspace | int | None = None
+        try:  # an interrupt must not lose a room, which the next proof would wait for
+            work = self._idle.get()
             if isinstance(work, int):
                 work = buckets.Workspace(self._body, w.sets, w.bits, work)
             planes = np.zeros((w.sets, w.bits, G1_AFFINE_WORDS), np.uint64)
@@ -191,7 +192,8 @@ class FixedPoints:
                 self._body, self._pool, digits, table, w.bits, work, len(which)
             )
         finally:
-            self._idle.put(work)
+            if work is not None:
+                self._idle.put(work)
         return joined(planes.reshape(-1, G1_AFFINE_WORDS))
 
 
@@ -205,10 +207,10 @@ class _Piece(NamedTuple):
     additions: int
 
 
-def _cuts(pieces: Sequence[_Piece], jobs: int, near: int) -> list[int]:
+def _cuts(pieces: Sequence[_Piece], jobs: int, set_cost: int) -> list[int]:
     """After how many additions the shares of a sum end, but for the last: equal ones, or at the end of a set if that is no dearer.
 
-    near: the additions that a set costs in each share that has some of it.  Equal shares pay them once more, two neighbours together.
+    set_cost: the additions that a set takes in each share that has some of it.  Equal shares pay them once more, two neighbours together.
     """
     total = sum(piece.additions for piece in pieces)
     ends = [0, *accumulate(sum(x.additions for x in of_set) for _, of_set in groupby(pieces, lambda piece: piece.set))]
@@ -216,7 +218,7 @@ def _cuts(pieces: Sequence[_Piece], jobs: int, near: int) -> list[int]:
     for j in range(1, jobs):
         cut = total * j // jobs
         end = min(ends, key=lambda end: abs(end - cut))
-        cuts.append(end if 2 * abs(end - cut) <= near else cut)
+        cuts.append(end if 2 * abs(end - cut) <= set_cost else cut)
     return cuts
 
 

@@ -1,4 +1,4 @@
-"""What kernels call of lanes.py: operations on blocks and on pairs of blocks in memory, and the inverses of many blocks."""
+"""What kernels call of lanes.py: operations on blocks and on pairs of blocks in memory, the inverses of a block, constants, room."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -95,7 +95,7 @@ def g1_sums(
     In: points, arrays (n, 12) affine, anywhere on the curve, unless in_g1 says that they lie in G1 (a few points are faster then);
     scalars, arrays (m, 4) of integers below 2^256, m <= n: points beyond are left out.  planes: the bit planes too, in windows whose
     width does not depend on single scalars (docs/protocol.md, 11).
-    run(f, jobs) is map, or that of a thread pool: a job leaves the interpreter free.
+    run(f, jobs) is map, or that of threads.py: a job leaves the interpreter free.
     Cost: for each window of c bits n + 2^(c-1) additions; whatever the points are, at most 1.5 times the time of random ones.
     Memory: 96 bytes a point (vector: 128), 40 + 2 W a scalar; for each job that runs at a time up to 5 MiB (portable, from 2^18 points
     on, 10 MiB).
