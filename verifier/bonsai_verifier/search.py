@@ -32,7 +32,7 @@ DOES_NOT_HOLD = "proof: the equation does not hold"
 
 # Costs, in proofs of a batch that holds, all its work counted; rounded up from measurements
 _PAIRING_COST = 100  # of one product of pairings
-_SUMS_SHARE = 0.7  # of the three sums of n proofs: n times this
+_SUMS_SHARE = 0.8  # of the three sums of n proofs, equal points among them: n times this
 _PLANES_SHARE = 0.25  # of the two sums that membership takes
 _PLANES_COST = 300  # of testing their planes
 _DIRECT_COST = 2  # of testing a proof's two points
