@@ -3,7 +3,7 @@
 .POSIX:
 
 PYTHON ?= python3
-PYTEST_ARGS ?= -n auto
+PYTEST_ARGS ?=
 BENCH_ARGS ?=
 
 BIN = .venv/bin
@@ -65,8 +65,8 @@ verify: prove ## verify one of the proofs alone, then all of them as a batch
 
 # For those who change the code.
 
-test: setup ## run the tests on all cores; PYTEST_ARGS='-k poseidon' takes other options
-	$(BIN)/python -m pytest -q $(PYTEST_ARGS)
+test: setup ## run the tests on all cores; PYTEST_ARGS='-k poseidon' adds options
+	$(BIN)/python -m pytest -q -n auto $(PYTEST_ARGS)
 
 lint: .venv/.installed ## check style, types and the layers of the rooms
 	$(BIN)/ruff check .

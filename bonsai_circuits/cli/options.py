@@ -24,7 +24,7 @@ compiled_option = click.option(
     envvar="BONSAI_COMPILED",
     help="Folder of the compiled circuits.",
 )
-threads_option = click.option("--threads", default=1, show_default=True, help="Of this call; 0: one for each core.")
+threads_option = click.option("--threads", default=1, show_default=True, help="How many threads; 0: one for each core.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on stdout.")
 
 

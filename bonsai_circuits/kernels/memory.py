@@ -1,8 +1,7 @@
 """Memory in large pieces and large pages: a page fault for every 4 KiB would cost much of the time of a proof or of a tree.
 
 A fresh large page costs as much as to hash what it holds, and many times that on a virtual machine that lends its free memory to others.
-So what a tree gives back stays mapped for the next one; the system may have it whenever it is short of memory (MADV_FREE).  Only a limit on
-the address space counts it.
+So what a tree gives back stays mapped for the next one; the system may have it whenever it is short of memory (MADV_FREE).
 """
 
 import math
@@ -66,9 +65,13 @@ class _Mapping:
         self.size = size
         length = -(-size // _HUGE) * _HUGE
         try:
-            self._memory = mmap.mmap(-1, length + _HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        except OSError as e:
-            raise MemoryError(f"no memory for {size} bytes") from e
+            self._memory = _mapped(length + _HUGE)
+        except OSError:
+            self.idle.clear()
+            try:
+                self._memory = _mapped(length + _HUGE)
+            except OSError as e:
+                raise MemoryError(f"no memory for {size} bytes") from e
         with suppress(AttributeError, OSError):  # a system without large pages
             self._memory.madvise(mmap.MADV_HUGEPAGE)
         start = np.frombuffer(self._memory, np.uint8).ctypes.data
@@ -95,6 +98,10 @@ class _Mapping:
             except OSError:
                 return
             self.idle.append(self)
+
+
+def _mapped(length):
+    return mmap.mmap(-1, length, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 
 
 class _Slab:

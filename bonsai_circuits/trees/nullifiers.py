@@ -410,7 +410,8 @@ class ColdNullifiers:
                 raise InputError("cold", "this file belongs to a tree with a higher threshold")
             if any(self._node(db, level, i) != node for level, i, node in below(have)):
                 what = "this file has not what was pruned from this tree before"
-                raise InputError("cold", f"{what}: take the tree's own, and insert a late claim that it was not told")
+                remedy = "take the tree's own, a new file for a new tree, and insert a late claim that it was not told"
+                raise InputError("cold", f"{what}: {remedy}")
             db.executemany(
                 "REPLACE INTO node VALUES (0, ?, ?)", ((i, _flags_to_bytes(self.shape, x)) for i, x in leaves.items())
             )

@@ -107,6 +107,23 @@ def test_memory_that_the_system_does_not_take_back_does_not_wait(monkeypatch: py
 
 
 @can_wait
+def test_what_waits_goes_before_there_is_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    for array in [memory.recycled((n * MIB,)) for n in (3, 4, 5)]:
+        array[0][:] = 1
+    del array
+    mapped = memory._mapped
+
+    def full_while_some_wait(length: int) -> Any:
+        if memory._Mapping.idle:
+            raise OSError(12, "Cannot allocate memory")
+        return mapped(length)
+
+    monkeypatch.setattr(memory, "_mapped", full_while_some_wait)
+    (one,) = memory.recycled((16 * MIB,))
+    one[:] = 1
+
+
+@can_wait
 def test_no_memory_is_a_memory_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def none(*_: Any, **__: Any) -> Any:
         raise OSError(12, "Cannot allocate memory")

@@ -217,6 +217,38 @@ def test_an_interrupt_comes_before_errors() -> None:
             run(job, range(2))
 
 
+def test_after_interrupts_no_job_is_left_behind_and_threads_go_on() -> None:
+    """Several while the caller waits for a job that fails late: the call waits for it, says interrupt, and the next one has all threads."""
+    script = """
+import os, signal, threading, time
+from bonsai_verifier import threads
+signal.signal(signal.SIGINT, signal.default_int_handler)
+ended = []
+started = threading.Event()
+
+def job(i):
+    if threading.current_thread() is threading.main_thread():
+        started.wait(30)
+        return
+    started.set()
+    time.sleep(0.6)
+    ended.append(i)
+    raise ValueError("late")
+
+with threads.workers(2) as run:
+    for after in (0.2, 0.4):
+        threading.Timer(after, os.kill, (os.getpid(), signal.SIGINT)).start()
+    try:
+        run(job, range(2))
+    except KeyboardInterrupt:
+        print("interrupted", len(ended))
+    print(list(run(abs, range(4))))
+print(threading.active_count())
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert (done.stdout, done.stderr) == ("interrupted 1\n[0, 1, 2, 3]\n1\n", "")
+
+
 def test_an_interrupt_ends_the_call() -> None:
     """Ctrl-C during a batch that would take minutes."""
     script = f"""

@@ -38,7 +38,7 @@ class Workers:
             self._share(task)
             return task.outcome()
         finally:
-            task.errors.clear()  # whose tracebacks know the task, and all that its jobs had
+            task.errors[:] = [None] * len(task.errors)  # their tracebacks know the task, and all that its jobs had
 
     def _share(self, task: "_Task") -> None:
         asked = 0
@@ -53,23 +53,29 @@ class Workers:
             task.work()
         finally:
             task.give_up()  # what is left of it, after an interrupt
-            for _ in range(asked):
-                task.done.get()
+            task.wait(asked)
 
     def _serve(self) -> None:
         while (task := self._tasks.get()) is not None:
             try:
                 task.work()
             finally:
-                task.done.put(None)
+                task.end()
             del task  # and all that it holds, while this thread waits
         self._tasks.put(None)  # for the next one
 
     def close(self) -> None:
-        """Ends the other threads."""
-        self._tasks.put(None)
-        for thread in self._others:
-            thread.join()
+        """Ends the other threads, whatever comes meanwhile."""
+        interrupt: BaseException | None = None
+        while any(thread.is_alive() for thread in self._others):
+            try:
+                self._tasks.put(None)
+                for thread in self._others:
+                    thread.join()
+            except KeyboardInterrupt as error:
+                interrupt = error
+        if interrupt is not None:
+            raise interrupt
 
     def shares(self, n: int, at_most: int) -> list[slice]:
         """Rows 0..n in slices that are worth a job, none above `at_most`: several for each thread where that can be, and all alike."""
@@ -89,7 +95,8 @@ class _Task:
         self._left = deque(enumerate(arguments))
         self.results: list[Any] = [None] * len(arguments)
         self.errors: list[BaseException | None] = [None] * len(arguments)
-        self.done: SimpleQueue[None] = SimpleQueue()  # an entry from each of the other threads
+        self._ended: list[None] = []  # an entry from each of the other threads that is done with it
+        self._one_ended: SimpleQueue[None] = SimpleQueue()
 
     def work(self) -> None:
         """Takes what is left, until nothing is or something failed."""
@@ -107,6 +114,22 @@ class _Task:
     def give_up(self) -> None:
         """What has not begun never does."""
         self._left.clear()
+
+    def end(self) -> None:
+        """Of another thread, which is done with it."""
+        self._ended.append(None)
+        self._one_ended.put(None)
+
+    def wait(self, others: int) -> None:
+        """Until so many other threads are done with it.  An interrupt comes after that: what they write to is the caller's."""
+        interrupt: BaseException | None = None
+        while len(self._ended) < others:
+            try:
+                self._one_ended.get()
+            except KeyboardInterrupt as error:
+                interrupt = error
+        if interrupt is not None:
+            raise interrupt
 
     def outcome(self) -> list[Any]:
         """The results.  Raises an interrupt, or else the first of the errors."""

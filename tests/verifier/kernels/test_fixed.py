@@ -216,6 +216,29 @@ def test_a_job_that_fails_gives_its_room_back(monkeypatch: pytest.MonkeyPatch) -
     assert np.array_equal(of.sum(0, scalars), msm.g1_msm(those, scalars))
 
 
+def test_rooms_that_an_interrupt_kept_are_found_again() -> None:
+    """It came after a room was taken and before it was given back."""
+
+    class Stuck(dict[int, int]):
+        def pop(self, *_: Any) -> Any:
+            raise KeyboardInterrupt
+
+    windows = Windows(8, 4)
+    those = points(20)
+    of = FixedPoints([20], [tables(those, windows)], windows, 2)
+    scalars = limbs_from_ints(scalars_of(20, 1), 4)
+    for _ in range(3):
+        of._owners = Stuck(of._owners)
+        with pytest.raises(KeyboardInterrupt):
+            of.sum(0, scalars)
+        of._owners = dict(of._owners)
+    assert of._owners
+    with ThreadPoolExecutor(1) as pool:  # another thread has a room left
+        assert np.array_equal(pool.submit(of.sum, 0, scalars).result(), of.sum(0, scalars))
+    assert np.array_equal(of.sum(0, scalars), msm.g1_msm(those, scalars))
+    assert not of._owners
+
+
 def test_points_at_infinity_are_told() -> None:
     those = points(100)
     windows = Windows(16, 16)

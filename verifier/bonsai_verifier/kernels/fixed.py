@@ -13,10 +13,12 @@ r - k + sum_w 2^(c-1) 2^(cw), less 2^(c-1), with the other sign.  What is stored
 W windows hold them: r/2 < 0.91 2^254, and the offset is below (1 + 2^(1-c)) 2^(cW - 1).
 """
 
+import time
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import accumulate, groupby
-from queue import LifoQueue
+from threading import get_ident
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +36,7 @@ ROW_BYTES = 128  # of a point in the vector body's form; portable: 96
 _MIN_WINDOW, _MAX_WINDOW = 5, buckets.MAX_WINDOW
 _CHUNK = 1 << 13  # points taken into memory at a time
 _PARTS = 4  # into which the digits of a window are cut for each job, which makes their shares equal
+_WAIT_S = 0.001  # for a room
 _LEAST_JOB = 1 << 15  # additions that are worth a thread and buckets of its own
 # What an addition takes of the time that it takes with fewer buckets: measured on the vector body, in tables beyond the cache
 _OUT_OF_CACHE = {15: 1.06, 16: 1.12}
@@ -136,9 +139,8 @@ class FixedPoints:
                     flags = np.empty(len(part), np.bool_)
                     body.put_points(self._pool, first + j * len(points) + at, part, flags)
                     absent[at : at + len(part)] |= flags
-        self._idle: LifoQueue[buckets.Workspace | int] = LifoQueue()
-        for i in reversed(range(rooms)):
-            self._idle.put(end + i * room)
+        self._rooms: list[buckets.Workspace | int] = [end + i * room for i in range(rooms)]
+        self._owners: dict[int, int] = {}  # of rooms: threads
 
     def sum(self, p: int, scalars: Array, *, jobs: int = 1, run: Run = map) -> Array:
         """sum_i k_i P_i for array p, (12,) affine.  In: scalars (n, 4) below r, no more than there are points.
@@ -182,19 +184,32 @@ class FixedPoints:
         which, places = np.unique([piece.set for piece in share], return_inverse=True)
         table = np.array([(x.first, x.part.stop - x.part.start, x.window, x.part.start) for x in share], np.int64)
         table = np.column_stack([table.reshape(-1, 4), places.astype(np.int64)])
-        work: buckets.Workspace | int | None = None
-        try:  # an interrupt must not lose a room, which the next proof would wait for
-            work = self._idle.get()
-            if isinstance(work, int):
-                work = buckets.Workspace(self._body, w.sets, w.bits, work)
-            planes = np.zeros((w.sets, w.bits, G1_AFFINE_WORDS), np.uint64)
+        planes = np.zeros((w.sets, w.bits, G1_AFFINE_WORDS), np.uint64)
+        with self._room() as work:
             planes[which.astype(np.int64)] = buckets.plane_sums(
                 self._body, self._pool, digits, table, w.bits, work, len(which)
             )
-        finally:
-            if work is not None:
-                self._idle.put(work)
         return joined(planes.reshape(-1, G1_AFFINE_WORDS))
+
+    @contextmanager
+    def _room(self) -> Iterator[buckets.Workspace]:
+        """A room for this thread alone.  First it gives back what an interrupt kept it from giving back before."""
+        thread, at = get_ident(), 0
+        for kept in range(len(self._rooms)):
+            if self._owners.get(kept) == thread:
+                self._owners.pop(kept)
+        while self._owners.setdefault(at, thread) != thread:  # in one step: taken, or another's
+            at += 1
+            if at == len(self._rooms):
+                time.sleep(_WAIT_S)
+                at = 0
+        try:
+            found = self._rooms[at]
+            if isinstance(found, int):
+                found = self._rooms[at] = buckets.Workspace(self._body, self.windows.sets, self.windows.bits, found)
+            yield found
+        finally:
+            self._owners.pop(at, None)
 
 
 class _Piece(NamedTuple):
