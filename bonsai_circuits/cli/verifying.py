@@ -58,10 +58,11 @@ def verify(
     """Verify one PROOF of CIRCUIT: exit code 0 if it holds, 1 if it does not."""
     target = open_circuit(circuit, hash_name, tree, compiled)
     vk = _key(target, key, allow_development)
+    data = _read(proof)
     public = _public(target, public_file or public_path(proof))
     with steps(1) as progress:
         progress.start("verify")
-        valid = verify_proof(vk, public, _read(proof), parse_context(context))
+        valid = verify_proof(vk, public, data, parse_context(context))
         progress.done()
     text = f"{proof}: {'valid' if valid else 'NOT VALID'}"
     result({"proof": str(proof), "valid": valid, "circuit": target.about.name}, text, as_json)
@@ -159,8 +160,10 @@ def _key(target: Circuit, key: Path | None, allow_development: bool) -> Verifyin
 
 
 def _public(target: Circuit, path: Path) -> list[int]:
-    """The public inputs of the circuit, in its order.  Raises InputError: a missing or unknown name."""
+    """The public inputs of the circuit, in its order.  Raises InputError: no file, a missing or unknown name."""
     names = target.about.public
+    if not path.exists():
+        raise InputError(str(path), "there is no such file; `bonsai prove` writes it beside the proof")
     values = read_inputs(path)
     for name in (*names, *values):
         if name not in values or name not in names:

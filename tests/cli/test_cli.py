@@ -110,6 +110,16 @@ def test_another_public_input_is_a_verdict(bonsai: Any, proof: Path) -> None:
     assert (done.code, "NOT VALID" in done.out) == (1, True)
 
 
+def test_of_two_missing_files_the_proof_is_named_first(bonsai: Any, proof: Path) -> None:
+    public = proof.with_name(proof.name + ".public.json")
+    public.unlink()
+    done = bonsai("verify", proof, "--allow-development")
+    assert (done.code, f"{public}: there is no such file; `bonsai prove` writes it" in done.err) == (2, True)
+    proof.unlink()
+    done = bonsai("verify", proof, "--allow-development")
+    assert (done.code, f"{proof}: cannot be read" in done.err) == (2, True)
+
+
 @pytest.mark.parametrize("size", [0, 127, 129, 10_000])
 def test_a_file_of_another_size_is_malformed(bonsai: Any, proof: Path, size: int) -> None:
     proof.write_bytes(bytes(size))
