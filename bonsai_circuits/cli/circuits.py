@@ -47,8 +47,8 @@ def compile_command(
     with steps(n_steps, lines=True) as progress:
         for one in chosen:
             folder = compiled / one.name
-            progress.start(f"{one.name}: rows, lowering, tape")
             fresh = force or not is_current(folder)
+            progress.start(f"{one.name}: {'rows, lowering, tape' if fresh else 'up to date'}")
             if fresh:
                 _compile(one, folder)
             progress.done()

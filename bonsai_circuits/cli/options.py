@@ -12,6 +12,7 @@ from ..relations.builtin import BUILT_IN, BuiltIn, built_in
 
 HASHES = ("poseidon", "pedersen")
 TREES = ("wide", "classic")
+COMPILED = Path("compiled")
 F = TypeVar("F", bound=Callable[..., Any])
 
 _hash = click.option("--hash", "hash_name", type=click.Choice(HASHES), default="poseidon", show_default=True)
@@ -19,7 +20,7 @@ _tree = click.option("--tree", type=click.Choice(TREES), default="wide", show_de
 compiled_option = click.option(
     "--compiled",
     type=click.Path(file_okay=False, path_type=Path),
-    default=Path("compiled"),
+    default=COMPILED,
     show_default=True,
     envvar="BONSAI_COMPILED",
     help="Folder of the compiled circuits.",
@@ -54,6 +55,7 @@ def open_circuit(circuit: str, hash_name: str, tree: str, compiled: Path) -> Cir
     """The compiled circuit that the words name.  Raises InputError: not compiled yet, with the command that does it."""
     found, folder = built_in_or_folder(circuit, hash_name, tree, compiled)
     if found is not None and not folder.is_dir():
-        command = f"bonsai compile {found.relation} --hash {found.hash}"
+        elsewhere = f" --compiled {compiled}" if compiled != COMPILED else ""
+        command = f"bonsai compile {found.relation} --hash {found.hash}{elsewhere}"
         raise InputError("circuit", f"{found.name} is not compiled in {compiled}; run `{command}`")
     return Circuit.open(folder)

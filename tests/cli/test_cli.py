@@ -362,7 +362,7 @@ def test_a_folder_needs_a_separator_only_where_its_name_is_built_in(
 def test_what_is_not_compiled_names_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     done = Run(capsys, "check", *CIRCUIT, "--compiled", tmp_path / "nowhere", "--input", FIRST)
     assert done.code == 2
-    assert "bonsai compile send --hash poseidon" in done.err
+    assert f"run `bonsai compile send --hash poseidon --compiled {tmp_path / 'nowhere'}`" in done.err
 
 
 def test_an_unknown_circuit_lists_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
