@@ -64,7 +64,7 @@ class _Machine(Machine):
 
 
 def fenced(m, *writers):
-    """As lanes.together, with a fence behind every turn."""
+    """As lane_machine.together, with a fence behind every turn."""
     turns = in_turn(*writers)
     while True:
         try:

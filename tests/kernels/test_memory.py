@@ -11,6 +11,7 @@ import pytest
 from bonsai_circuits.kernels import memory
 
 MIB = 1 << 17  # words
+# Linux from 4.5 on and macOS have MADV_FREE; without it nothing waits, and `recycled` is `arrays`
 can_wait = pytest.mark.skipif(not hasattr(mmap, "MADV_FREE"), reason="this system cannot take waiting memory back")
 
 
