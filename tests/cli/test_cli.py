@@ -424,7 +424,7 @@ def test_compiling_several_says_into_a_pipe_how_far_it_is(
 ) -> None:
     monkeypatch.setattr("bonsai_circuits.cli.circuits.BUILT_IN", [one for one in BUILT_IN if one.relation == "send"])
     done = Run(capsys, "compile", "--compiled", compiled, "--no-circom", "--json")
-    steps = ["[1/2] send-poseidon: rows, lowering, tape", "[2/2] send-pedersen: rows, lowering, tape"]
+    steps = ["[1/2] send-poseidon: up to date", "[2/2] send-pedersen: rows, lowering, tape"]
     assert done.err.splitlines() == steps
     assert [entry["compiled"] for entry in done.json] == [False, True]
     assert Run(capsys, "compile", *CIRCUIT, "--compiled", compiled, "--no-circom").err == ""
