@@ -17,9 +17,10 @@ ePrint 2006/492; x = X/ZZ, y = Y/ZZZ: Sutherland, in the Explicit-Formulas Datab
 from typing import Any, NamedTuple
 
 import numpy as np
+from llvmlite import ir
 
 from bonsai_verifier.kernels.cache import inner, kernel
-from bonsai_verifier.kernels.intrinsics import formula
+from bonsai_verifier.kernels.intrinsics import I64, formula, operation
 from bonsai_verifier.kernels.limbs import prefetch, row, stack
 
 from .pallas import (
@@ -52,6 +53,7 @@ _CHILD_BITS = 255
 FINE, VANISHED, TOO_LARGE = 0, 1, 2  # what `node` returns
 _ADDS, _DOUBLES = 0, 1
 _LOW = np.uint64(GENERATORS - 1)
+_I32, _CHILD, _MESSAGE = ir.IntType(32), ir.IntType(8 * PALLAS_BYTES), ir.IntType(16 * PALLAS_BYTES)
 
 
 class Rows(NamedTuple):
@@ -145,6 +147,19 @@ def name_children(names, children):
             for i in range(names.shape[1]):
                 both = children[low, i] >> s | children[low + 1, i] << np.uint64(64) - s
                 names[k, i] = weight + np.int32(both & _LOW)
+
+
+@operation
+def name_two(b, names, children):
+    """The same names for one node, without loops.  In: addresses; children below 2^255, one behind the other."""
+    first, second = (
+        b.load(b.inttoptr(b.add(children, I64(at)), _CHILD.as_pointer()), align=8) for at in (0, PALLAS_BYTES)
+    )
+    message = b.or_(b.zext(first, _MESSAGE), b.shl(b.zext(second, _MESSAGE), _MESSAGE(_CHILD_BITS)))
+    to = b.inttoptr(names, _I32.as_pointer())
+    for k in range(MERKLE_WORDS):
+        word = b.and_(b.trunc(b.lshr(message, _MESSAGE(WORD_BITS * k)), _I32), _I32(GENERATORS - 1))
+        b.store(b.add(word, _I32((k + 2) * GENERATORS if k else 0)), b.gep(to, [_I32(k)]), align=4)
 
 
 # The literal recurrence ------------------------------------------------------------------------------------------------------
@@ -372,24 +387,24 @@ def literal_node(generators, starts, level, children):
         return TOO_LARGE + first_not_canonical(children)
     names, points, failed = _room_for_one(MERKLE_WORDS + 2)
     names[0, 0], names[1, 0] = 0, level
-    name_children(names[2:], children)
+    name_two(row(names, 2), row(children, 0))
     literal(points, failed, generators, starts, names)
-    _put_abscissa(row(children, 0), points, failed, 0)
+    _put_node(children, points, failed)
     return FINE
 
 
 @kernel
 def node(table, starts, children):
-    """One Merkle hash in one call, not checked: children (8, 1) -> the first four of them are the x of their hash, 0 where it fails.
+    """One Merkle hash in one call, not checked: a bytearray of two children -> the x of their hash, 0 where it fails, and zeros.
 
     Returns FINE; TOO_LARGE + i: child i is not below p; VANISHED (a vector body): do it again, checked.
     """
     if first_not_canonical(children) < 2:
         return TOO_LARGE + first_not_canonical(children)
     names, points, failed = _room_for_one(MERKLE_WORDS)
-    name_children(names, children)
+    name_two(row(names, 0), row(children, 0))
     sums_alone(points, failed, table, starts, names, False)
-    _put_abscissa(row(children, 0), points, failed, 0)
+    _put_node(children, points, failed)
     return FINE
 
 
@@ -401,11 +416,17 @@ def _room_for_one(steps):
 
 @inner
 def first_not_canonical(children):
-    """0 or 1: the first of two children, (8, 1) words, that is not below p; 2: both are."""
+    """0 or 1: the first of two children, 64 bytes, that is not below p; 2: both are."""
     for i in range(2):
-        if not pallas_is_canonical(row(children, i * PALLAS_WORDS)):
+        if not pallas_is_canonical(row(children, i * PALLAS_BYTES)):
             return i
     return 2
+
+
+@inner
+def _put_node(children, points, failed):
+    _put_abscissa(row(children, 0), points, failed, 0)
+    pallas_zero(row(children, PALLAS_BYTES))
 
 
 @kernel

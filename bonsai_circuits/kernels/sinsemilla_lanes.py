@@ -59,6 +59,7 @@ from .pallas import (
     pallas_is_zero,
     pallas_mul,
     pallas_sqr,
+    pallas_zero,
 )
 from .pallas_lanes import (
     PALLAS_BLOCK,
@@ -71,7 +72,7 @@ from .pallas_lanes import (
     pallas8_sub,
     pallas8_zeros,
 )
-from .sinsemilla import FINE, GENERATORS, MERKLE_WORDS, TOO_LARGE, VANISHED, first_not_canonical, name_children
+from .sinsemilla import FINE, GENERATORS, MERKLE_WORDS, TOO_LARGE, VANISHED, first_not_canonical, name_two
 
 ALONE = 3  # up to so many hashes one after the other are faster than side by side
 FEW = 32  # and up to so many, in coordinates without division
@@ -520,10 +521,11 @@ def node(table, starts, children):
     if first_not_canonical(children) < 2:
         return TOO_LARGE + first_not_canonical(children)
     names, points = np.empty((MERKLE_WORDS, 1), np.int32), np.empty((1, POINT_WORDS), np.uint64)
-    name_children(names, children)
+    name_two(row(names, 0), row(children, 0))
     if _one_by_one(points, table, starts, names, 1):
         return VANISHED
     pallas_from_mont(row(children, 0), row(points, 0))
+    pallas_zero(row(children, PALLAS_BYTES))
     return FINE
 
 

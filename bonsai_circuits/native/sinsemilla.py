@@ -244,12 +244,12 @@ def merkle_hash(level: int, left: int, right: int, *, checked: bool = False, lit
         children = np.frombuffer(data, np.uint8).reshape(1, 2, NODE_BYTES)
         return int.from_bytes(merkle_hash_many(level, children, checked=True).tobytes(), "little")
     hash_one, *rows = _node(level, cpu.vector(), literal)
-    code = hash_one(*rows, np.ndarray((8, 1), np.uint64, data))  # faster than frombuffer and reshape
+    code = hash_one(*rows, data)
     if code == kernels.VANISHED:
         return merkle_hash(level, left, right, checked=True)
     if code >= kernels.TOO_LARGE:
         raise InputError(("left", "right")[code - kernels.TOO_LARGE], "not below p; reduce it modulo p first")
-    return int.from_bytes(data[:NODE_BYTES], "little")
+    return int.from_bytes(data, "little")
 
 
 @lru_cache(maxsize=128, typed=True)  # 1.0 is no level
