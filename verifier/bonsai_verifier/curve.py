@@ -127,7 +127,12 @@ def in_g1_many(points: Words) -> NDArray[np.bool_]:
 
 def _g1_body() -> ModuleType:
     """The kernels for many points that run here."""
-    if not vector():
+    return _g1_bodies(vector())
+
+
+@cache
+def _g1_bodies(vector: bool) -> ModuleType:
+    if not vector:
         return _g1
     from .kernels import g1_lanes
 

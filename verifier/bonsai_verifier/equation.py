@@ -127,7 +127,17 @@ class Sums:
 
     def pairs(self, vk: VerifyingKey) -> list[tuple[Words, Words]]:
         """What the product of pairings is taken over."""
-        return [(self.t, vk.delta.to_words()), (self.u, vk.tau.to_words()), (self.rest, one_words()[1])]
+        _, delta, tau = _fixed(vk)
+        return [(self.t, delta), (self.u, tau), (self.rest, one_words()[1])]
+
+
+@lru_cache(maxsize=64)
+def _fixed(vk: VerifyingKey) -> tuple[Words, Words, Words]:
+    """alpha and [1] as (2, 12), delta and tau as (24,) words, read-only."""
+    fixed = np.stack([vk.alpha.to_words(), one_words()[0]]), vk.delta.to_words(), vk.tau.to_words()
+    for words in fixed:
+        words.flags.writeable = False
+    return fixed
 
 
 def sums(
@@ -139,7 +149,7 @@ def sums(
     bits, wrong with probability 2 2^-128.
     Cost: three sums of n multiples; with `test`, some 300 tests of membership besides.
     """
-    u_and_fixed = np.concatenate([c.U, vk.alpha.to_words()[None], one_words()[0][None]])
+    u_and_fixed = np.concatenate([c.U, _fixed(vk)[0]])
     of_t, of_u, rest = g1_sums(
         [c.T, u_and_fixed],
         [weights, weighted(c, weights)],

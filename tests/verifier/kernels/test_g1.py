@@ -188,6 +188,16 @@ def test_subgroup_check_equals_multiplication_by_r(many: ModuleType) -> None:
     assert status.tolist() == [encoding.POINT_OK if m else encoding.POINT_NOT_IN_SUBGROUP for m in members]
 
 
+@pytest.mark.parametrize("n", [1, 2])
+def test_subgroup_check_of_the_points_of_one_proof(many: ModuleType, n: int) -> None:
+    """As few take another way: each kind of point alone, and beside its neighbour."""
+    a, members = of_every_kind()
+    for i in range(len(a) - n + 1):
+        status = np.full(n, encoding.POINT_OK, np.uint8)
+        many.g1_check_subgroup_many(status, a[i : i + n])
+        assert (status == encoding.POINT_OK).tolist() == members[i : i + n]
+
+
 @pytest.mark.parametrize("n", range(41))
 def test_subgroup_check_of_any_number_of_points_keeps_an_earlier_status(many: ModuleType, n: int) -> None:
     a, members = of_every_kind()

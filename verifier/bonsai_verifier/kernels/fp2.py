@@ -5,7 +5,7 @@ Functions that branch are `inner`, all others formulas (intrinsics.py).
 """
 
 from ..parameters import FP_MODULUS
-from .cache import inner
+from .cache import inlined, inner
 from .fp import (
     FP_BYTES,
     fp_add,
@@ -175,7 +175,7 @@ def fp2_is_larger(a):
     return fp_is_larger(a + _U)
 
 
-@inner
+@inlined
 def fp2_sqrt(d, a):
     """A square root of a.  Out: True if a is a square; d is meaningless otherwise.  d must not be a.
 

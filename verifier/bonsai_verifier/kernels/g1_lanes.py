@@ -7,6 +7,7 @@ A vector body: compiled only where cpu.py says that it may run.
 import numpy as np
 
 from ..parameters import BLS_X, CURVE_B
+from . import straus
 from .cache import inner, kernel
 from .encoding import (
     FLAG_COMPRESSED,
@@ -22,7 +23,7 @@ from .encoding import (
 )
 from .fp import FP_BYTES, FP_WORDS, root
 from .fp_lanes import FP_BLOCK, FP_LANES, fp8_enter, fp8_equals, fp8_zeros
-from .g1 import BETA, G1_AFFINE_WORDS
+from .g1 import BETA, G1_AFFINE_WORDS, G1_PROJECTIVE_WORDS
 from .intrinsics import formula, operation
 from .lane_machine import LANES, VECTOR_BYTES, Machine, in_sequence, together
 from .lane_operations import lane_constant, pair_operations
@@ -51,6 +52,7 @@ from .lanes import (
     weaken,
 )
 from .limbs import WORD_BYTES, row, rows, stack
+from .straus_lanes import NUMBERED_WORDS, run_chain
 
 POINTS = 2 * LANES  # in a pair
 _PAIR_WORDS = 2 * FP_BLOCK // WORD_BYTES
@@ -344,7 +346,14 @@ def _equals(a, c):
 
 
 def g1_check_subgroup_many(status, points):
-    """As the portable body says."""
+    """As the portable body says.  Those of one proof by chains, which take half as long as sixteen points."""
+    n = len(points)
+    if 0 < n <= straus.FIRST:
+        program, n_numbers = straus.members(n)
+        totals = np.empty((n, G1_PROJECTIVE_WORDS), np.uint64)
+        run_chain(totals, np.empty((n_numbers, NUMBERED_WORDS), np.uint64), points, program)
+        status[(status == POINT_OK) & totals[:, -FP_WORDS:].any(axis=1)] = POINT_NOT_IN_SUBGROUP
+        return
     padded = np.zeros((-(-len(points) // POINTS) * POINTS, G1_AFFINE_WORDS), np.uint64)
     padded[: len(points)] = points
     member = np.empty(len(padded), np.uint8)

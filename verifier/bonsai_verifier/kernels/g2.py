@@ -8,7 +8,7 @@ r (z^8 - 4 z^7 + 5 z^6 - 4 z^4 + 6 z^3 - 4 z^2 - 4 z + 13)/9, is odd.
 import numpy as np
 
 from ..parameters import CURVE_B, FP_MODULUS
-from .cache import inner, kernel
+from .cache import inlined, inner, kernel
 from .encoding import (
     FLAG_LARGER,
     POINT_NOT_CANONICAL,
@@ -119,7 +119,7 @@ def g2_affine_psi(d, a):
     fp2_mul(d + _Y, d + _Y, t)
 
 
-@inner
+@inlined
 def _is_in_subgroup(a):
     """r a = O, for an affine a on the curve, by psi(a) = [z] a.  63 doublings, 5 additions.
 
@@ -144,7 +144,7 @@ def _is_in_subgroup(a):
     return fp2_eq(t, q + _Y)
 
 
-@inner
+@inlined
 def _decode(d, data):
     """96 bytes, x1 | x0 for x = x0 + x1 u -> affine point at d, (0, 0) if there is none, and its status.  The subgroup is not checked."""
     x, y = stack(12), stack(12)
@@ -170,7 +170,7 @@ def _decode(d, data):
     return POINT_OK
 
 
-@inner
+@inlined
 def _encode(data, a):
     """Affine point at a -> 96 bytes, x1 | x0."""
     x = stack(12)

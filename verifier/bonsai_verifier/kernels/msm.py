@@ -7,6 +7,7 @@ anywhere on the curve.  Variable time in the scalars.
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from itertools import accumulate
 from queue import LifoQueue
 from types import ModuleType
@@ -42,6 +43,7 @@ _MIN_WINDOW, _MAX_WINDOW = 2, buckets.MAX_WINDOW
 _MIXED, _NORMALISE = 11, 6
 _POINTS_OF_A_JOB = 1 << 14
 _TABLE_BYTES = 1 << 26  # a fixed-base table larger than the cache is slower, whatever the count says
+_UNIT = words(1, FR_WORDS).tobytes()
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 _SIXTY_FOUR = np.uint64(64)
@@ -111,7 +113,10 @@ def g1_sums(
 
 
 def _few(points: Array, scalars: Array, in_g1: bool) -> G1Sum:
-    total = _run_chain(points[: len(scalars)], *straus.sum_few(scalars, in_g1))
+    if scalars.tobytes() == _UNIT:
+        total = points[0].copy()
+    else:
+        total = _run_chain(points[: len(scalars)], *straus.sum_few(scalars, in_g1))
     return G1Sum(total, np.empty((0, 0, G1_AFFINE_WORDS), np.uint64))
 
 
@@ -172,20 +177,21 @@ def _by_buckets(
 
 def adder() -> ModuleType:
     """The body that adds pairs."""
-    if not vector():
-        return affine
-    from . import affine_lanes
-
-    return affine_lanes
+    return _bodies(vector())[0]
 
 
 def chains() -> ModuleType:
     """The body that doubles and adds in one chain."""
-    if not vector():
-        return straus
-    from . import straus_lanes
+    return _bodies(vector())[1]
 
-    return straus_lanes
+
+@cache
+def _bodies(vector: bool) -> tuple[ModuleType, ModuleType]:
+    if not vector:
+        return affine, straus
+    from . import affine_lanes, straus_lanes
+
+    return affine_lanes, straus_lanes
 
 
 def _digits(

@@ -8,6 +8,7 @@ from FIRST on.  Here is the portable body that runs one, straus_lanes.py has the
 anywhere on the curve.  Variable time in the scalars.
 """
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,29 @@ def sum_few(scalars: Any, in_g1: bool) -> tuple[Any, int]:
     digits = np.zeros((parts * n, _SCALAR_BITS + 1), np.int8)
     length = _write_sum(program, digits, np.empty((2, FR_WORDS), np.uint64), scalars, in_g1)
     return program[:length], FIRST + n + parts * n * ODD
+
+
+@cache
+def members(n: int) -> tuple[Any, int]:
+    """The program of z^2 P_i + phi(P_i), which is O if and only if P_i lies in G1 (g1.py says why), and how many points it numbers.
+
+    The totals of n points are their numbers 0 .. n - 1, which takes FIRST for n = 2.  The points take turns: what does not wait for each
+    other is done at once.  126 doublings and 11 additions a point.
+    """
+    assert n <= FIRST
+    steps = f"{-BLS_X:b}"[1:]
+    columns = []
+    for total in range(n):
+        point, base = FIRST + total, FIRST + n + total
+        column = []
+        for a, d in ((point, base), (base, total)):  # |z| a to d
+            for i, bit in enumerate(steps):
+                column.append((DOUBLE, d, d if i else a, 0))
+                if bit == "1":
+                    column.append((ADD, d, d, a))
+        columns.append([*column, (IMAGE, base, point, 0), (SUBTRACT, total, total, base)])
+    program = np.array([instruction for turn in zip(*columns, strict=True) for instruction in turn], np.int32)
+    return program, FIRST + 2 * n
 
 
 @kernel
@@ -147,7 +171,7 @@ NUMBERED_WORDS = G1_PROJECTIVE_WORDS  # of a point while a program runs
 
 @kernel
 def run_chain(out, numbered, points, program):
-    """out (1, 18) projective = the total of a program on points (n, 12) affine, anywhere on the curve.
+    """out (k, 18) projective = the totals of a program, its numbers 0 .. k - 1, on points (n, 12) affine, anywhere on the curve.
 
     In: room for all that the program numbers, (numbers, NUMBERED_WORDS).
     """
@@ -171,4 +195,5 @@ def run_chain(out, numbered, points, program):
                 fp_neg(opposite + _Y, opposite + _Y)
                 b = opposite
             g1_add(d, a, b)
-    g1_copy(row(out, 0), row(numbered, 0))
+    for i in range(len(out)):
+        g1_copy(row(out, i), row(numbered, i))

@@ -175,6 +175,7 @@ def run_chain(out, numbered, points, program):
                 point_neg(opposite, b)
                 b = opposite
             point_add(d, a, b)
-    fp8_leave(words, FP_BYTES, row(numbered, 0))
-    for i in range(3):
-        fp_copy(row(out, 0) + FP_BYTES * i, words + FP_BYTES * i)
+    for i in range(len(out)):
+        fp8_leave(words, FP_BYTES, row(numbered, i))
+        for j in range(3):
+            fp_copy(row(out, i) + FP_BYTES * j, words + FP_BYTES * j)
