@@ -217,6 +217,68 @@ def test_an_interrupt_comes_before_errors() -> None:
             run(job, range(2))
 
 
+def test_a_thread_that_an_interrupt_met_while_it_started_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupted(threading.Thread):
+        def start(self) -> None:
+            super().start()
+            raise KeyboardInterrupt
+
+    before = threading.active_count()
+    monkeypatch.setattr(threads, "Thread", Interrupted)
+    with pytest.raises(KeyboardInterrupt), threads.workers(3) as run:
+        run(abs, range(4))
+    assert threading.active_count() == before
+
+
+def test_nobody_waits_for_a_thread_that_comes_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = threading.Event()
+
+    class Late(threading.Thread):
+        def run(self) -> None:
+            assert gate.wait(30)
+            super().run()
+
+    monkeypatch.setattr(threads, "Thread", Late)
+    with threads.workers(2) as run:
+        assert list(run(abs, range(-3, 0))) == [3, 2, 1]
+        gate.set()
+        assert list(run(abs, range(-3, 0))) == [3, 2, 1]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, TimeoutError])
+def test_what_a_signal_raises_comes_after_the_jobs_that_have_begun(error: type[BaseException]) -> None:
+    script = f"""
+import signal, threading, time
+from bonsai_verifier import threads
+
+def late(*_):
+    raise {error.__name__}
+signal.signal(signal.SIGALRM, late)
+ended, started = [], threading.Event()
+
+def job(i):
+    if threading.current_thread() is threading.main_thread():
+        started.wait(30)
+        return
+    started.set()
+    time.sleep(0.6)
+    ended.append(i)
+
+try:
+    with threads.workers(2) as run:
+        signal.setitimer(signal.ITIMER_REAL, 0.2, 0.1)
+        try:
+            run(job, range(2))
+        finally:
+            print(len(ended))
+            signal.setitimer(signal.ITIMER_REAL, 0)
+except {error.__name__}:
+    print("raised", threading.active_count())
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert (done.stdout, done.stderr) == ("1\nraised 1\n", "")
+
+
 def test_after_interrupts_no_job_is_left_behind_and_threads_go_on() -> None:
     """Several while the caller waits for a job that fails late: the call waits for it, says interrupt, and the next one has all threads."""
     script = """

@@ -4,13 +4,13 @@ What can share its work takes a `run` and calls it like the builtin `map`, which
 its `run` on to jobs of its own: they would wait for a thread that waits for them.
 
 The calling thread does jobs too, and all of them come from one queue without locks: to wake a thread takes a tenth of a millisecond on a
-virtual machine, so there is one such wait for each further thread and `run`, not one for each job.
+virtual machine.  Nobody waits for a thread to wake, only for those at work when nothing is left.
 """
 
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, TypeAlias
@@ -41,50 +41,53 @@ class Workers:
             task.errors[:] = [None] * len(task.errors)  # their tracebacks know the task, and all that its jobs had
 
     def _share(self, task: "_Task") -> None:
-        asked = 0
         try:
             for i in range(min(self.threads, len(task.results)) - 1):
                 if i == len(self._others):
-                    thread = Thread(target=self._serve, name="bonsai", daemon=True)
+                    thread = Thread(target=_serve, args=(self._tasks,), name="bonsai", daemon=True)
+                    self._others.append(thread)  # first, so that `close` ends it whatever comes
                     thread.start()
-                    self._others.append(thread)
                 self._tasks.put(task)
-                asked += 1
             task.work()
         finally:
-            task.give_up()  # what is left of it, after an interrupt
-            task.wait(asked)
-
-    def _serve(self) -> None:
-        while (task := self._tasks.get()) is not None:
-            try:
-                task.work()
-            finally:
-                task.end()
-            del task  # and all that it holds, while this thread waits
-        self._tasks.put(None)  # for the next one
+            task.finish()
 
     def close(self) -> None:
-        """Ends the other threads, whatever comes meanwhile."""
+        """Ends the other threads, whatever comes meanwhile.  A `run` after that starts new ones."""
+        others, self._others = self._others, []
+        tasks, self._tasks = self._tasks, SimpleQueue()
         interrupt: BaseException | None = None
-        while any(thread.is_alive() for thread in self._others):
+        while True:
             try:
-                self._tasks.put(None)
-                for thread in self._others:
-                    thread.join()
-            except KeyboardInterrupt as error:
+                tasks.put(None)
+                for thread in others:
+                    with suppress(RuntimeError):  # one that never started
+                        thread.join()
+                break
+            except BaseException as error:
                 interrupt = error
         if interrupt is not None:
             raise interrupt
 
     def shares(self, n: int, at_most: int) -> list[slice]:
-        """Rows 0..n in slices that are worth a job, none above `at_most`: several for each thread where that can be, and all alike."""
+        """Rows 0..n in slices that are worth a job, none above `at_most` or 64: several for each thread if possible, and all alike."""
         if self.threads == 1:
             return blocks(n, at_most)
         most = min(at_most, max(_LEAST, -(-n // (_SHARES * self.threads))))
         rounds = -(-n // (most * self.threads))
         size = -(-n // (max(1, rounds) * self.threads * _WHOLE)) * _WHOLE
         return blocks(n, max(_LEAST, min(at_most, size)))
+
+
+def _serve(tasks: "SimpleQueue[_Task | None]") -> None:
+    while (task := tasks.get()) is not None:
+        task.begin()
+        try:
+            task.work()
+        finally:
+            task.end()
+        del task  # and all that it holds, while this thread waits
+    tasks.put(None)  # for the next one
 
 
 class _Task:
@@ -95,7 +98,8 @@ class _Task:
         self._left = deque(enumerate(arguments))
         self.results: list[Any] = [None] * len(arguments)
         self.errors: list[BaseException | None] = [None] * len(arguments)
-        self._ended: list[None] = []  # an entry from each of the other threads that is done with it
+        self._begun: list[None] = []  # an entry from each of the other threads that came to it
+        self._ended: list[None] = []  # and from each that is done with it
         self._one_ended: SimpleQueue[None] = SimpleQueue()
 
     def work(self) -> None:
@@ -109,24 +113,30 @@ class _Task:
                 self.results[i] = self._f(*arguments)
             except BaseException as error:
                 self.errors[i] = error
-                self.give_up()
+                self._left.clear()
 
-    def give_up(self) -> None:
-        """What has not begun never does."""
-        self._left.clear()
+    def begin(self) -> None:
+        """Of another thread, before its `work`."""
+        self._begun.append(None)
 
     def end(self) -> None:
         """Of another thread, which is done with it."""
         self._ended.append(None)
         self._one_ended.put(None)
 
-    def wait(self, others: int) -> None:
-        """Until so many other threads are done with it.  An interrupt comes after that: what they write to is the caller's."""
+    def finish(self) -> None:
+        """What has not begun never does, and what has, ends: a thread that comes later finds nothing left.
+
+        Whatever interrupts this is raised after that: what jobs write to is the caller's.
+        """
         interrupt: BaseException | None = None
-        while len(self._ended) < others:
+        while True:
             try:
-                self._one_ended.get()
-            except KeyboardInterrupt as error:
+                self._left.clear()
+                while len(self._ended) < len(self._begun):
+                    self._one_ended.get()
+                break
+            except BaseException as error:
                 interrupt = error
         if interrupt is not None:
             raise interrupt
@@ -149,7 +159,8 @@ ALONE = Workers(1)
 def workers(threads: int) -> Iterator[Workers]:
     """Workers on this many threads; 0: one for each core that this process may use.
 
-    An exception in a job is raised where its result is asked for; jobs that have not begun by then never do, also after an interrupt.
+    An exception in a job is raised by the `run`, or on one thread where its result is asked for.  Jobs that have not begun by
+    then never do, also after an interrupt.
     Raises InputError: no number of threads.
     """
     run = Workers(count(threads))
