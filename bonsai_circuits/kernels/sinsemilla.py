@@ -383,8 +383,9 @@ def sums(out, failed, table, starts, names, checked):
 @kernel
 def literal_node(generators, starts, level, children):
     """As `node`, by the literal recurrence: starts (1, 8) is Q."""
-    if first_not_canonical(children) < 2:
-        return TOO_LARGE + first_not_canonical(children)
+    wrong = first_not_canonical(children)
+    if wrong < 2:
+        return TOO_LARGE + wrong
     names, points, failed = _room_for_one(MERKLE_WORDS + 2)
     names[0, 0], names[1, 0] = 0, level
     name_two(row(names, 2), row(children, 0))
@@ -397,10 +398,11 @@ def literal_node(generators, starts, level, children):
 def node(table, starts, children):
     """One Merkle hash in one call, not checked: a bytearray of two children -> the x of their hash, 0 where it fails, and zeros.
 
-    Returns FINE; TOO_LARGE + i: child i is not below p; VANISHED (a vector body): do it again, checked.
+    Returns FINE; or, the children as they were, TOO_LARGE + i: child i is not below p; VANISHED (a vector body): do it again, checked.
     """
-    if first_not_canonical(children) < 2:
-        return TOO_LARGE + first_not_canonical(children)
+    wrong = first_not_canonical(children)
+    if wrong < 2:
+        return TOO_LARGE + wrong
     names, points, failed = _room_for_one(MERKLE_WORDS)
     name_two(row(names, 0), row(children, 0))
     sums_alone(points, failed, table, starts, names, False)

@@ -518,8 +518,9 @@ def _one_by_one(out, table, starts, names, n):
 @kernel
 def node(table, starts, children):
     """As the portable body says."""
-    if first_not_canonical(children) < 2:
-        return TOO_LARGE + first_not_canonical(children)
+    wrong = first_not_canonical(children)
+    if wrong < 2:
+        return TOO_LARGE + wrong
     names, points = np.empty((MERKLE_WORDS, 1), np.int32), np.empty((1, POINT_WORDS), np.uint64)
     name_two(row(names, 0), row(children, 0))
     if _one_by_one(points, table, starts, names, 1):

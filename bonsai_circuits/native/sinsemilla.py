@@ -34,7 +34,7 @@ from ..errors import InputError
 from ..kernels import sinsemilla as kernels
 from ..kernels.pallas import POINT_WORDS, pallas_canonical_many
 from . import pallas
-from .pallas import ORDER, Point, group_hash
+from .pallas import ORDER, P, Point, group_hash
 
 Bits: TypeAlias = Sequence[int] | NDArray[Any]
 
@@ -46,6 +46,8 @@ NODE_BYTES = 32
 
 _HASH_OF_Q, _HASH_OF_S = b"z.cash:SinsemillaQ", b"z.cash:SinsemillaS"
 _CHUNK = kernels.BATCH
+_NOT_BELOW_P = "not below p; reduce it modulo p first"
+_to_bytes = int.to_bytes  # not what a subclass makes of it: a kernel reads that many bytes
 
 
 # The table -------------------------------------------------------------------------------------------------------------------
@@ -237,18 +239,25 @@ def merkle_hash(level: int, left: int, right: int, *, checked: bool = False, lit
     Raises InputError: a level not in [0, 1024), a node not in [0, p).
     """
     try:
-        data = bytearray(left.to_bytes(NODE_BYTES, "little") + right.to_bytes(NODE_BYTES, "little"))
-    except (OverflowError, AttributeError):
+        data = bytearray(_to_bytes(left, NODE_BYTES, "little") + _to_bytes(right, NODE_BYTES, "little"))
+    except (OverflowError, TypeError):
         raise InputError("node", "left and right are integers in [0, p)") from None
     if checked and not literal:
+        for name, x in (("left", left), ("right", right)):
+            if x >= P:
+                raise InputError(name, _NOT_BELOW_P)
         children = np.frombuffer(data, np.uint8).reshape(1, 2, NODE_BYTES)
         return int.from_bytes(merkle_hash_many(level, children, checked=True).tobytes(), "little")
-    hash_one, *rows = _node(level, cpu.vector(), literal)
-    code = hash_one(*rows, data)
+    try:
+        hash_one, *read = _node(level, cpu.vector(), literal)
+    except TypeError:  # a level that cannot be looked up
+        _check_level(level)
+        raise
+    code = hash_one(*read, data)
     if code == kernels.VANISHED:
         return merkle_hash(level, left, right, checked=True)
     if code >= kernels.TOO_LARGE:
-        raise InputError(("left", "right")[code - kernels.TOO_LARGE], "not below p; reduce it modulo p first")
+        raise InputError(("left", "right")[code - kernels.TOO_LARGE], _NOT_BELOW_P)
     return int.from_bytes(data, "little")
 
 
@@ -301,7 +310,7 @@ def check_nodes(nodes: Octets, name: str) -> Words:
     canonical = np.empty(len(words), np.bool_)
     pallas_canonical_many(canonical, words)
     if not canonical.all():
-        raise InputError(f"{name}[{int(np.argmin(canonical))}]", "not below p; reduce it modulo p first")
+        raise InputError(f"{name}[{int(np.argmin(canonical))}]", _NOT_BELOW_P)
     return words
 
 

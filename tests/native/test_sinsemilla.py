@@ -3,6 +3,7 @@
 import hashlib
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -240,11 +241,11 @@ def test_a_blinding_outside_the_scalars_is_refused(r: object) -> None:
 
 @ways
 def test_what_is_no_node_is_refused_by_its_place(way: dict[str, bool]) -> None:
-    for left, right, field in ((P, 0, ("left", "children[0]")), (1, P + 1, ("right", "children[1]"))):
+    for left, right, field in ((P, 0, "left"), (1, P + 1, "right")):
         with pytest.raises(InputError) as error:
             sinsemilla.merkle_hash(0, left, right, **way)
-        assert error.value.field in field
-    for bad in (-1, 2**256, 1.0):
+        assert error.value.field == field
+    for bad in (-1, 2**256, 1.0, SimpleNamespace(to_bytes=lambda *_: b"\1" * 32)):
         with pytest.raises(InputError, match="node"):
             sinsemilla.merkle_hash(0, bad, 0, **way)  # type: ignore[arg-type]
     children = as_children([1, 2, 3, P, 2**255, 1])
@@ -256,7 +257,17 @@ def test_what_is_no_node_is_refused_by_its_place(way: dict[str, bool]) -> None:
             sinsemilla.merkle_hash_many(0, shape, **way)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("level", [-1, 1024, 1.0, None])
+def test_a_node_of_another_class_of_integers_is_the_integer_that_it_is() -> None:
+    """The kernel reads 64 bytes, whatever the class makes of to_bytes."""
+
+    class Short(int):
+        def to_bytes(self, *_: object, **__: object) -> bytes:
+            return b"\1"
+
+    assert sinsemilla.merkle_hash(0, Short(5), Short(6)) == sinsemilla.merkle_hash(0, 5, 6)
+
+
+@pytest.mark.parametrize("level", [-1, 1024, 1.0, None, []])
 def test_what_is_no_level_is_refused(level: object) -> None:
     for call in (
         lambda: sinsemilla.merkle_hash(level, 0, 0),  # type: ignore[arg-type]

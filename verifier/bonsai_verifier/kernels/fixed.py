@@ -116,7 +116,7 @@ def multiples(points: Array, windows: Windows) -> Iterator[Array]:
 class FixedPoints:
     """Arrays of points of G1 with their multiples in the form of the body that runs, and rooms in which sums are taken.
 
-    absent[p]: which points of array p are infinity.  Threads may share it: a sum waits for a room.
+    absent[p]: which points of array p are infinity.  Threads may share it: a sum waits for a room.  Processes forked amid a sum may not.
     Memory: 128 bytes (portable: 96) for each of M rows a point; a room, where it is used, 5/2 g 2^(c-1) + 2^13 such rows.
     """
 
