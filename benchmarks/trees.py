@@ -28,6 +28,7 @@ from bonsai_circuits.native.pallas import P as PALLAS_MODULUS
 from bonsai_circuits.native.sinsemilla import merkle_hash, merkle_hash_many, table
 from bonsai_circuits.trees.lean_imt import LeanIMT
 from bonsai_circuits.trees.node_hash import BLAKE3, node_hash
+from bonsai_circuits.trees.orchard import DEPTH as PATH_NODES
 from bonsai_circuits.trees.shape import NODE_BYTES, n_nodes
 from bonsai_circuits.trees.store import TreeStore
 from bonsai_verifier.field import Octets
@@ -44,6 +45,7 @@ BATCH = 10_000_000  # of leaves inserted at once, at most
 STORE_BATCH, STORE_ROUNDS = 1_000_000, 7
 ARITY = 4
 PROOFS, PROOF_ROUNDS = 10_000, 9
+PATH_ROUNDS = 501
 POSEIDON_ROUNDS = 3  # of JavaScript a quarter of a minute each
 SEED = 20261207
 Found: TypeAlias = dict[str, float]
@@ -310,20 +312,29 @@ def poseidon() -> Found:
 
 
 def sinsemilla() -> Found:
-    """Microseconds a Merkle hash: one by one, literal and weighted; 1,024 at once beside the crate.  And the weighted table."""
+    """Microseconds a Merkle hash: one by one, literal and weighted; 1,024 at once beside the crate.  And the weighted table.
+
+    One by one as a wallet takes them, up a path of Orchard's tree.
+    """
     pairs = _elements(2 * 1024, PALLAS_MODULUS).reshape(-1, 2, NODE_BYTES)
-    left, right = (int.from_bytes(node.tobytes(), "little") for node in pairs[0])
+    leaf, *siblings = (int.from_bytes(x.tobytes(), "little") for x in pairs.reshape(-1, NODE_BYTES)[: PATH_NODES + 1])
     made = table()
     hashes = merkle_hash_many(0, pairs)
-    assert hashes[0].tobytes() == merkle_hash(0, left, right, literal=True).to_bytes(NODE_BYTES, "little")
-    seconds = medians(
-        {
-            "literal_us": lambda: merkle_hash(0, left, right, literal=True),
-            "weighted_us": lambda: merkle_hash(0, left, right),
-            "weighted_checked_us": lambda: merkle_hash(0, left, right, checked=True),
-        },
-        501,
-    )
+    assert hashes[0].tobytes() == merkle_hash(0, leaf, siblings[0], literal=True).to_bytes(NODE_BYTES, "little")
+
+    def root(**way: bool) -> int:
+        node = leaf
+        for level, sibling in enumerate(siblings):
+            node = merkle_hash(level, node, sibling, **way)
+        return node
+
+    paths: dict[str, Callable[[], int]] = {
+        "literal_us": partial(root, literal=True),
+        "weighted_us": root,
+        "weighted_checked_us": partial(root, checked=True),
+    }
+    assert len({path() for path in paths.values()}) == 1
+    seconds = {name: s / PATH_NODES for name, s in medians(paths, PATH_ROUNDS).items()}
 
     def portable() -> None:
         with cpu.use(cpu.PORTABLE):

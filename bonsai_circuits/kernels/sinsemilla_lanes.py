@@ -150,9 +150,10 @@ def third_abscissa_of(m, r, ppp, v):
     return weaken(m, _F, (yield from reduced(m, _F, t)))
 
 
-def sum_of_halves(m, a, distance):
+def sum_of_halves(m, a, distance, *, abscissa=False):
     """In lanes l with no bit `distance`: the sum of those of lanes l and l + distance.  The other lanes mean nothing.  6M 1S of blocks.
 
+    abscissa: X and ZZ alone.
     "Low" are the lanes without the bit.  P and R are the differences of abscissas and ordinates on the common denominator.
     """
     x, y, zz, zzz = a
@@ -176,9 +177,13 @@ def sum_of_halves(m, a, distance):
     r = difference(m, _F, s_other, s, 2)
     pp_rr = yield from multiply_self(m, _F, split(p, r))
     pp_other = swapped(pp_rr)
-    ppp_v = yield from multiply(m, _F, split(p, u_other), split(pp_rr, pp_other))
+    ppp_v, *zz = yield from in_turn(
+        multiply(m, _F, split(p, u_other), split(pp_rr, pp_other)), *([multiply(m, _F, z, pp_rr)] if abscissa else [])
+    )
     other = swapped(ppp_v)  # V low, PPP high
     x = third_abscissa(m, pp_other, ppp_v, other)
+    if abscissa:
+        return x, *zz
     z, t = yield from in_turn(
         multiply(m, _F, z, split(pp_rr, other)),
         multiply(m, _F, split(r, s_other), split(difference(m, _F, other, x, 2), other)),
@@ -433,13 +438,25 @@ def _halves(distance):
 _halves_4, _halves_2, _halves_1 = _halves(4), _halves(2), _halves(1)
 
 
-@operation
-def _leave_first(b, out, acc):
-    """Lane 0 as words of pallas.py: X, Y, ZZ, ZZZ."""
-    m = Machine(b)
-    for i, x in enumerate(_load_all(m, acc, 4)):
+def _leave_first(m, out, blocks):
+    """Lane 0 as words of pallas.py, one block after the other."""
+    for i, x in enumerate(blocks):
         for j, word in enumerate(leave(m, _F, x)):
             m.store_word(out, PALLAS_WORDS * i + j, word)
+
+
+@operation
+def _leave_sum(b, out, acc):
+    """Lane 0: X, Y, ZZ, ZZZ."""
+    m = Machine(b)
+    _leave_first(m, out, _load_all(m, acc, 4))
+
+
+@operation
+def _leave_abscissa(b, out, acc):
+    """The sum of lanes 0 and 1: X, ZZ."""
+    m = Machine(b)
+    _leave_first(m, out, together(sum_of_halves(m, _load_all(m, acc, 4), 1, abscissa=True))[0])
 
 
 @formula
@@ -448,7 +465,15 @@ def _sum_of_lanes(out, acc):
     _halves_4(acc)
     _halves_2(acc)
     _halves_1(acc)
-    _leave_first(out, acc)
+    _leave_sum(out, acc)
+
+
+@formula
+def _abscissa_of_lanes(out, acc):
+    """That of the sum of all lanes, as words of pallas.py: X, ZZ."""
+    _halves_4(acc)
+    _halves_2(acc)
+    _leave_abscissa(out, acc)
 
 
 @operation
@@ -482,29 +507,36 @@ def _pack(rows):
         _pack8(row(rows, i))
 
 
+@inner
+def _add_in_lanes(acc, table, starts, names, i):
+    """acc = eight sums, which together are that of hash i, of 16 points or more."""
+    addresses, more = stack(_ADDRESSES), stack(_SLOT_WORDS)
+    points = len(names)
+    whole = points - points % LANES
+    for k in range(whole + LANES):
+        if k == 0:
+            address = row(starts, names[0, i])
+        else:
+            address = row(table, names[min(k, points - 1), i])
+        prefetch(address)
+        store_word(addresses + k * WORD_BYTES, np.uint64(address))
+    _first(acc, addresses, addresses + VECTOR_BYTES)
+    for k in range(2 * LANES, whole, LANES):
+        _next(acc, addresses + k * WORD_BYTES)
+    if points > whole:
+        _copy_sums(more, acc)
+        _next(more, addresses + whole * WORD_BYTES)
+        _select(acc, (1 << points - whole) - 1, more)
+
+
 @kernel
 def _one_by_one(out, table, starts, names, n):
     """The sums of the first n hashes, of 16 points or more each.  Returns whether a denominator vanished."""
-    addresses, acc, more, words, t = stack(_ADDRESSES), stack(_SLOT_WORDS), stack(_SLOT_WORDS), stack(16), stack(4)
-    points = len(names)
-    whole = points - points % LANES
+    acc, words, t = stack(_SLOT_WORDS), stack(16), stack(4)
+    zz, zzz = words + 2 * PALLAS_BYTES, words + 3 * PALLAS_BYTES
     for i in range(n):
-        for k in range(whole + LANES):
-            if k == 0:
-                address = row(starts, names[0, i])
-            else:
-                address = row(table, names[min(k, points - 1), i])
-            prefetch(address)
-            store_word(addresses + k * WORD_BYTES, np.uint64(address))
-        _first(acc, addresses, addresses + VECTOR_BYTES)
-        for k in range(2 * LANES, whole, LANES):
-            _next(acc, addresses + k * WORD_BYTES)
-        if points > whole:
-            _copy_sums(more, acc)
-            _next(more, addresses + whole * WORD_BYTES)
-            _select(acc, (1 << points - whole) - 1, more)
+        _add_in_lanes(acc, table, starts, names, i)
         _sum_of_lanes(words, acc)
-        zz, zzz = words + 2 * PALLAS_BYTES, words + 3 * PALLAS_BYTES
         if pallas_is_zero(zzz):
             return True
         pallas_inv(t, zzz)
@@ -521,11 +553,16 @@ def node(table, starts, children):
     wrong = first_not_canonical(children)
     if wrong < 2:
         return TOO_LARGE + wrong
-    names, points = np.empty((MERKLE_WORDS, 1), np.int32), np.empty((1, POINT_WORDS), np.uint64)
+    names, acc, words = np.empty((MERKLE_WORDS, 1), np.int32), stack(_SLOT_WORDS), stack(8)
     name_two(row(names, 0), row(children, 0))
-    if _one_by_one(points, table, starts, names, 1):
+    _add_in_lanes(acc, table, starts, names, 0)
+    _abscissa_of_lanes(words, acc)
+    x, zz = words, words + PALLAS_BYTES
+    if pallas_is_zero(zz):
         return VANISHED
-    pallas_from_mont(row(children, 0), row(points, 0))
+    pallas_inv(zz, zz)
+    pallas_mul(x, x, zz)
+    pallas_from_mont(row(children, 0), x)
     pallas_zero(row(children, PALLAS_BYTES))
     return FINE
 
