@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import combinations_with_replacement, pairwise
 from typing import Any
 
 import numpy as np
@@ -260,9 +261,27 @@ def test_other_numbers_of_points_scalars_and_multiples_are_refused() -> None:
         FixedPoints([19], [tables(those, windows)], windows)
 
 
-def test_shares_are_equal_or_end_with_a_set() -> None:
-    pieces = [fixed._Piece(k // 9, 0, slice(0, 5), k, 5) for k in range(17)]
-    assert fixed._cuts(pieces, 2, 0) == [42]
-    assert fixed._cuts(pieces, 2, 6) == [45]
-    assert fixed._cuts(pieces, 3, 22) == [28, 45]
+def test_the_longest_share_is_as_short_as_can_be() -> None:
+    assert fixed._cuts([45, 40], 2, 0) == [43]
+    assert fixed._cuts([45, 40], 2, 6) == [45]
+    assert fixed._cuts([45, 40], 2, 4) == [45]
+    assert fixed._cuts([50, 20], 2, 4) == [37]
     assert fixed._cuts([], 2, 3) == [0]
+    assert fixed._cuts([7], 1, 3) == []
+    rng = random.Random(6)
+    for _ in range(300):
+        sets, jobs, cost = (
+            [rng.randrange(12) for _ in range(rng.randrange(1, 4))],
+            rng.randrange(1, 4),
+            rng.randrange(5),
+        )
+        owner = [i for i, n in enumerate(sets) for _ in range(n)]
+
+        def longest(cuts: tuple[int, ...], owner: list[int] = owner, cost: int = cost) -> int:
+            parts = [owner[a:b] for a, b in pairwise([0, *cuts, len(owner)])]
+            return max(len(part) + cost * len(set(part)) for part in parts)
+
+        found = fixed._cuts(sets, jobs, cost)
+        assert longest(tuple(found)) == min(
+            map(longest, combinations_with_replacement(range(len(owner) + 1), jobs - 1))
+        )

@@ -14,7 +14,7 @@ W windows hold them: r/2 < 0.91 2^254, and the offset is below (1 + 2^(1-c)) 2^(
 """
 
 import time
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate, groupby
@@ -167,11 +167,13 @@ class FixedPoints:
             for k in sorted(range(w.count), key=lambda k: k % w.sets)  # set by set, so that few are in two shares
             for part, count in zip(parts, counts, strict=True)
         ]
-        cuts = _cuts(pieces, jobs, 1 << w.bits)
-        done = [0, *accumulate(piece.additions for piece in pieces)]
+        cuts = _cuts(
+            [sum(x.additions for x in of_set) for _, of_set in groupby(pieces, lambda x: x.set)], jobs, 1 << w.bits
+        )
+        done = accumulate((piece.additions for piece in pieces), initial=0)
         shares: list[list[_Piece]] = [[] for _ in range(jobs)]
         for piece, before in zip(pieces, done, strict=False):
-            shares[bisect_right(cuts, before)].append(piece)
+            shares[bisect_right(cuts, before + piece.additions // 2)].append(piece)
 
         def job(share: list[_Piece]) -> Array:
             return self._job(digits, share)
@@ -222,19 +224,26 @@ class _Piece(NamedTuple):
     additions: int
 
 
-def _cuts(pieces: Sequence[_Piece], jobs: int, set_cost: int) -> list[int]:
-    """After how many additions the shares of a sum end, but for the last: equal ones, or at the end of a set if that is no dearer.
+def _cuts(sets: Sequence[int], jobs: int, set_cost: int) -> list[int]:
+    """After how many additions the shares of a sum end, but for the last, so that the longest is as short as can be.
 
-    set_cost: the additions that a set takes in each share that has some of it.  Equal shares pay them once more, two neighbours together.
+    sets: the additions of each set, taken one after the other.  set_cost: what a set takes besides in each share that has some of it.
     """
-    total = sum(piece.additions for piece in pieces)
-    ends = [0, *accumulate(sum(x.additions for x in of_set) for _, of_set in groupby(pieces, lambda piece: piece.set))]
-    cuts = []
-    for j in range(1, jobs):
-        cut = total * j // jobs
-        end = min(ends, key=lambda end: abs(end - cut))
-        cuts.append(end if 2 * abs(end - cut) <= set_cost else cut)
-    return cuts
+    ends = list(accumulate(sets, initial=0))
+
+    def cuts(limit: int) -> list[int]:
+        """Where shares of at most `limit` each end."""
+        found, at = [], 0
+        for _ in range(jobs):
+            left = limit
+            while at < ends[-1] and left > set_cost:
+                step = min(left - set_cost, ends[bisect_right(ends, at)] - at)
+                at, left = at + step, left - set_cost - step
+            found.append(at)
+        return found
+
+    limits = range(ends[-1] + len(sets) * set_cost + 1)
+    return cuts(bisect_left(limits, True, key=lambda limit: cuts(limit)[-1] == ends[-1]))[:-1]
 
 
 def _offsets(w: Windows) -> tuple[Array, Array]:
