@@ -62,7 +62,8 @@ def planes_of(
     body = Integers(values, buckets.slots(len(segments), c))
     work = buckets.Workspace(body, len(segments), c, len(values))
     table = -np.array(digits, np.int64).reshape(len(digits), -1)
-    out = buckets.plane_sums(body, None, table.astype(np.int16), np.array(segments, np.int64), c, work)
+    tables = np.split(buckets.own_sets(np.array(segments, np.int64)), len(segments))
+    out = buckets.plane_sums(body, None, table.astype(np.int16), tables, c, work, len(segments))
     return out[:, :, 0].astype(np.int64), body
 
 
@@ -74,7 +75,7 @@ def test_segments_may_share_a_set_of_buckets_and_begin_in_any_column() -> None:
     body = Integers(values, buckets.slots(2, c))
     work = buckets.Workspace(body, 2, c, len(values))
     table = (-np.array(digits)).astype(np.int16)
-    planes = buckets.plane_sums(body, None, table, np.array(segments, np.int64), c, work, 2)[:, :, 0].astype(np.int64)
+    planes = buckets.plane_sums(body, None, table, [np.array(segments, np.int64)], c, work, 2)[:, :, 0].astype(np.int64)
     expected = [[0] * c for _ in range(2)]
     for first, count, row, column, which in segments:
         for i in range(count):

@@ -261,6 +261,18 @@ def test_other_numbers_of_points_scalars_and_multiples_are_refused() -> None:
         FixedPoints([19], [tables(those, windows)], windows)
 
 
+def test_a_job_that_is_done_helps_where_that_is_worth_its_buckets() -> None:
+    pieces = [fixed._Piece(k // 10, 0, slice(0, 5), k, 5) for k in range(20)]
+    for set_cost, helped in ((0, 5), (24, 5), (25, 0)):
+        slow, fast = shares = fixed._shares(pieces, 2, set_cost)
+        assert [piece.window for piece in slow] == list(range(10))
+        by_slow = fixed._taken(slow, shares, set_cost)
+        first = [next(by_slow).window for _ in range(5)]  # 25 additions are left there
+        by_fast = [piece.window for piece in fixed._taken(fast, shares, set_cost)]
+        assert by_fast == [*range(10, 20), *range(9, 9 - helped, -1)]
+        assert first + [piece.window for piece in by_slow] == list(range(10 - helped))
+
+
 def test_the_longest_share_is_as_short_as_can_be() -> None:
     assert fixed._cuts([45, 40], 2, 0) == [43]
     assert fixed._cuts([45, 40], 2, 6) == [45]

@@ -20,6 +20,7 @@ The name of a point is 2 row, or 2 row + 1 for its opposite; NONE is no point.  
 Sums lie in *slots*, the rows of the pool from first_slot on; `free` is a stack of those that hold none, from index 1 on.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -35,8 +36,7 @@ _BUCKETS_OF_A_JOB = 1 << 13
 
 # The cursor: pairs of the round, free slots, and which point of which segment comes next
 _N_PAIRS, _N_FREE, _SEGMENT, _POSITION = 0, 1, 2, 3
-# A segment: its first point, number of points, row of digits; its first place; the column of its first digit
-_FIRST, _COUNT, _DIGITS, _PLACE, _COLUMN = 0, 1, 2, 3, 4
+_FIRST, _COUNT, _DIGITS, _COLUMN, _SET = 0, 1, 2, 3, 4  # of a segment, as plane_sums says
 _NO_SLOT = 1 << 40  # more than any row
 
 
@@ -73,25 +73,25 @@ class Workspace:
         self.scratch = body.scratch()
 
 
-def plane_sums(
-    body: Any, pool: Any, digits: Any, segments: Any, c: int, work: Workspace, sets: int | None = None
-) -> Any:
-    """The planes S_0 .. S_(c-1) of each segment; or of each of `sets` sets of buckets, which segments share.
+def plane_sums(body: Any, pool: Any, digits: Any, tables: Iterable[Any], c: int, work: Workspace, n_sets: int) -> Any:
+    """The planes S_0 .. S_(c-1) of each of so many sets of buckets.
 
-    In: pool of `body` with the points in place; digits (rows, n) as write_digits makes them, 0 for a point that is to be left out;
-    segments (s, 3) int64, the columns _FIRST, _COUNT and _DIGITS; where they share buckets (s, 5), with the first column of their digits
-    and the number of their set.  No more sets than `work` has room for.  Out: (sets, c, 12) affine.
+    In: pool of `body` with the points in place; digits (rows, n) as write_digits makes them, 0 for a point that is to be left out; tables
+    of segments, (s, 5) int64, each of which is asked for when the one before has arrived: their first points, numbers of points, rows
+    of digits, first columns there, sets.  No more sets than `work` has room for.  Out: (n_sets, c, 12) affine.
     """
     n_places = _places(c)
-    n_sets = len(segments) if sets is None else sets
-    shared = np.column_stack([np.zeros(n_sets, np.int64), np.arange(n_sets)]) if sets is None else segments[:, 3:]
-    table = np.column_stack([segments[:, :3], shared[:, 1] * n_places, shared[:, 0]])
     places = np.arange(n_sets) * n_places
     cursor, waiting, pairs, infinite, free = work.cursor, work.waiting, work.pairs, work.infinite, work.free
     waiting[:] = NONE
     free[1 : work.n_slots + 1] = np.arange(work.first_slot, work.first_slot + work.n_slots)[::-1]
     cursor[:] = (0, work.n_slots, 0, 0)
-    while n := _stream(cursor, table, digits, waiting, pairs, free, ROUND):
+    for table in tables:
+        cursor[_SEGMENT] = cursor[_POSITION] = 0
+        while _stream(cursor, table, digits, waiting, pairs, free, n_places, ROUND) >= ROUND:
+            body.add_pairs(pool, pairs, infinite, cursor[_N_PAIRS], work.scratch)
+            _requeue(cursor, waiting, pairs, infinite, free, work.first_slot)
+    while n := cursor[_N_PAIRS]:
         body.add_pairs(pool, pairs, infinite, n, work.scratch)
         _requeue(cursor, waiting, pairs, infinite, free, work.first_slot)
     b = 0
@@ -106,6 +106,12 @@ def plane_sums(
     out = np.empty((len(names), 12), np.uint64)
     body.take_points(out, pool, names)
     return out.reshape(n_sets, c, 12)
+
+
+def own_sets(segments: Any) -> Any:
+    """A table of segments (s, 3) that begin at column 0 and have a set of buckets each."""
+    n = len(segments)
+    return np.column_stack([segments, np.zeros(n, np.int64), np.arange(n)])
 
 
 def _places(c: int) -> int:
@@ -135,12 +141,12 @@ def write_digits(out, first, end, shifted, c):
 
 
 @kernel
-def _stream(cursor, segments, digits, waiting, pairs, free, full):
+def _stream(cursor, segments, digits, waiting, pairs, free, n_places, full):
     """Lets points arrive, from where the cursor stands, until the round has `full` pairs or all have arrived.  Out: pairs of the round."""
     n, n_free, s, i = cursor[_N_PAIRS], cursor[_N_FREE], cursor[_SEGMENT], cursor[_POSITION]
     a, b, d, k = pairs[A], pairs[B], pairs[D], pairs[K]
     while s < len(segments) and n < full:
-        first, count, place = segments[s, _FIRST], segments[s, _COUNT], segments[s, _PLACE]
+        first, count, place = segments[s, _FIRST], segments[s, _COUNT], segments[s, _SET] * n_places
         row = digits[segments[s, _DIGITS], segments[s, _COLUMN] :]
         end = min(count, i + full - n)
         for j in range(i, end):  # without a branch: it would be a coin's

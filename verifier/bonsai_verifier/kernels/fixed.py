@@ -15,6 +15,7 @@ W windows hold them: r/2 < 0.91 2^254, and the offset is below (1 + 2^(1-c)) 2^(
 
 import time
 from bisect import bisect_left, bisect_right
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate, groupby
@@ -166,31 +167,23 @@ class FixedPoints:
             _Piece(k % w.sets, self._firsts[p] + k // w.sets * self.lengths[p] + part.start, part, k, int(count[k]))
             for k in sorted(range(w.count), key=lambda k: k % w.sets)  # set by set, so that few are in two shares
             for part, count in zip(parts, counts, strict=True)
+            if count[k]
         ]
-        cuts = _cuts(
-            [sum(x.additions for x in of_set) for _, of_set in groupby(pieces, lambda x: x.set)], jobs, 1 << w.bits
-        )
-        done = accumulate((piece.additions for piece in pieces), initial=0)
-        shares: list[list[_Piece]] = [[] for _ in range(jobs)]
-        for piece, before in zip(pieces, done, strict=False):
-            shares[bisect_right(cuts, before + piece.additions // 2)].append(piece)
+        shares = _shares(pieces, jobs, 1 << w.bits)
 
-        def job(share: list[_Piece]) -> Array:
-            return self._job(digits, share)
+        def job(share: deque[_Piece]) -> Array:
+            return self._job(digits, _taken(share, shares, 1 << w.bits))
 
         return g1_total(list(run(job, shares)))
 
-    def _job(self, digits: Array, share: "list[_Piece]") -> Array:
+    def _job(self, digits: Array, pieces: "Iterable[_Piece]") -> Array:
         """The sum over these."""
-        w = self.windows
-        which, places = np.unique([piece.set for piece in share], return_inverse=True)
-        table = np.array([(x.first, x.part.stop - x.part.start, x.window, x.part.start) for x in share], np.int64)
-        table = np.column_stack([table.reshape(-1, 4), places.astype(np.int64)])
-        planes = np.zeros((w.sets, w.bits, G1_AFFINE_WORDS), np.uint64)
+        bits, sets = self.windows
+        tables = (
+            np.array([[x.first, x.part.stop - x.part.start, x.window, x.part.start, x.set]], np.int64) for x in pieces
+        )
         with self._room() as work:
-            planes[which.astype(np.int64)] = buckets.plane_sums(
-                self._body, self._pool, digits, table, w.bits, work, len(which)
-            )
+            planes = buckets.plane_sums(self._body, self._pool, digits, tables, bits, work, sets)
         return joined(planes.reshape(-1, G1_AFFINE_WORDS))
 
     @contextmanager
@@ -222,6 +215,42 @@ class _Piece(NamedTuple):
     part: slice
     window: int
     additions: int
+
+
+def _shares(pieces: Sequence[_Piece], jobs: int, set_cost: int) -> list[deque[_Piece]]:
+    """The pieces, set by set, in shares for so many jobs."""
+    cuts = _cuts([sum(x.additions for x in of_set) for _, of_set in groupby(pieces, lambda x: x.set)], jobs, set_cost)
+    shares: list[deque[_Piece]] = [deque() for _ in range(jobs)]
+    for piece, before in zip(pieces, accumulate((x.additions for x in pieces), initial=0), strict=False):
+        shares[bisect_right(cuts, before + piece.additions // 2)].append(piece)
+    return shares
+
+
+def _taken(own: deque[_Piece], shares: Sequence[deque[_Piece]], set_cost: int) -> Iterator[_Piece]:
+    """A job's pieces: its own, and then the last of the share that has most left, for cores are not equally fast, nor all the time.
+
+    Not where that share is done sooner than the buckets of another set.
+    """
+    sets = set()
+    while True:
+        share = own or max(shares, key=_additions_left)
+        try:
+            if share is own:
+                piece = share.popleft()
+            elif share[-1].set in sets or _additions_left(share) > set_cost:
+                piece = share.pop()
+            else:
+                return
+        except IndexError:  # another job took it
+            if not any(shares):
+                return
+            continue
+        sets.add(piece.set)
+        yield piece
+
+
+def _additions_left(share: deque[_Piece]) -> int:
+    return sum(piece.additions for piece in list(share))
 
 
 def _cuts(sets: Sequence[int], jobs: int, set_cost: int) -> list[int]:

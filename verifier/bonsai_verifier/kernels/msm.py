@@ -166,7 +166,8 @@ def _by_buckets(
         try:
             if isinstance(work, int):
                 work = buckets.Workspace(body, size, c, work)
-            return buckets.plane_sums(body, pool, digits, segments[start : start + size], c, work)
+            table = buckets.own_sets(segments[start : start + size])
+            return buckets.plane_sums(body, pool, digits, [table], c, work, len(table))
         finally:
             idle.put(work)
 
