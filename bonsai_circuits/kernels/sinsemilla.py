@@ -150,8 +150,8 @@ def name_children(names, children):
 
 
 @operation
-def name_two(b, names, children):
-    """The same names for one node, without loops.  In: addresses; children below 2^255, one behind the other."""
+def name_pair(b, names, children):
+    """As `name_children` for one node, without loops.  In: addresses of 51 int32, and of 64 bytes, two children below 2^255."""
     first, second = (
         b.load(b.inttoptr(b.add(children, I64(at)), _CHILD.as_pointer()), align=8) for at in (0, PALLAS_BYTES)
     )
@@ -388,7 +388,7 @@ def literal_node(generators, starts, level, children):
         return TOO_LARGE + wrong
     names, points, failed = _room_for_one(MERKLE_WORDS + 2)
     names[0, 0], names[1, 0] = 0, level
-    name_two(row(names, 2), row(children, 0))
+    name_pair(row(names, 2), row(children, 0))
     literal(points, failed, generators, starts, names)
     _put_node(children, points, failed)
     return FINE
@@ -404,7 +404,7 @@ def node(table, starts, children):
     if wrong < 2:
         return TOO_LARGE + wrong
     names, points, failed = _room_for_one(MERKLE_WORDS)
-    name_two(row(names, 0), row(children, 0))
+    name_pair(row(names, 0), row(children, 0))
     sums_alone(points, failed, table, starts, names, False)
     _put_node(children, points, failed)
     return FINE
@@ -427,6 +427,7 @@ def first_not_canonical(children):
 
 @inner
 def _put_node(children, points, failed):
+    """x over the first child, zeros over the second: the 64 bytes are one integer."""
     _put_abscissa(row(children, 0), points, failed, 0)
     pallas_zero(row(children, PALLAS_BYTES))
 

@@ -72,7 +72,7 @@ from .pallas_lanes import (
     pallas8_sub,
     pallas8_zeros,
 )
-from .sinsemilla import FINE, GENERATORS, MERKLE_WORDS, TOO_LARGE, VANISHED, first_not_canonical, name_two
+from .sinsemilla import FINE, GENERATORS, MERKLE_WORDS, TOO_LARGE, VANISHED, first_not_canonical, name_pair
 
 ALONE = 3  # up to so many hashes one after the other are faster than side by side
 FEW = 32  # and up to so many, in coordinates without division
@@ -150,10 +150,10 @@ def third_abscissa_of(m, r, ppp, v):
     return weaken(m, _F, (yield from reduced(m, _F, t)))
 
 
-def sum_of_halves(m, a, distance, *, abscissa=False):
+def sum_of_halves(m, a, distance, *, abscissa_only=False):
     """In lanes l with no bit `distance`: the sum of those of lanes l and l + distance.  The other lanes mean nothing.  6M 1S of blocks.
 
-    abscissa: X and ZZ alone.
+    abscissa_only: X and ZZ alone, 5M 1S.
     "Low" are the lanes without the bit.  P and R are the differences of abscissas and ordinates on the common denominator.
     """
     x, y, zz, zzz = a
@@ -177,13 +177,13 @@ def sum_of_halves(m, a, distance, *, abscissa=False):
     r = difference(m, _F, s_other, s, 2)
     pp_rr = yield from multiply_self(m, _F, split(p, r))
     pp_other = swapped(pp_rr)
-    ppp_v, *zz = yield from in_turn(
-        multiply(m, _F, split(p, u_other), split(pp_rr, pp_other)), *([multiply(m, _F, z, pp_rr)] if abscissa else [])
-    )
+    factors = split(p, u_other), split(pp_rr, pp_other)
+    if abscissa_only:
+        ppp_v, z = yield from in_turn(multiply(m, _F, *factors), multiply(m, _F, z, pp_rr))
+        return third_abscissa(m, pp_other, ppp_v, swapped(ppp_v)), z
+    ppp_v = yield from multiply(m, _F, *factors)
     other = swapped(ppp_v)  # V low, PPP high
     x = third_abscissa(m, pp_other, ppp_v, other)
-    if abscissa:
-        return x, *zz
     z, t = yield from in_turn(
         multiply(m, _F, z, split(pp_rr, other)),
         multiply(m, _F, split(r, s_other), split(difference(m, _F, other, x, 2), other)),
@@ -456,7 +456,7 @@ def _leave_sum(b, out, acc):
 def _leave_abscissa(b, out, acc):
     """The sum of lanes 0 and 1: X, ZZ."""
     m = Machine(b)
-    _leave_first(m, out, together(sum_of_halves(m, _load_all(m, acc, 4), 1, abscissa=True))[0])
+    _leave_first(m, out, together(sum_of_halves(m, _load_all(m, acc, 4), 1, abscissa_only=True))[0])
 
 
 @formula
@@ -470,7 +470,7 @@ def _sum_of_lanes(out, acc):
 
 @formula
 def _abscissa_of_lanes(out, acc):
-    """That of the sum of all lanes, as words of pallas.py: X, ZZ."""
+    """X and ZZ of the sum of all lanes, as words of pallas.py."""
     _halves_4(acc)
     _halves_2(acc)
     _leave_abscissa(out, acc)
@@ -554,7 +554,7 @@ def node(table, starts, children):
     if wrong < 2:
         return TOO_LARGE + wrong
     names, acc, words = np.empty((MERKLE_WORDS, 1), np.int32), stack(_SLOT_WORDS), stack(8)
-    name_two(row(names, 0), row(children, 0))
+    name_pair(row(names, 0), row(children, 0))
     _add_in_lanes(acc, table, starts, names, 0)
     _abscissa_of_lanes(words, acc)
     x, zz = words, words + PALLAS_BYTES

@@ -47,7 +47,7 @@ NODE_BYTES = 32
 _HASH_OF_Q, _HASH_OF_S = b"z.cash:SinsemillaQ", b"z.cash:SinsemillaS"
 _CHUNK = kernels.BATCH
 _NOT_BELOW_P = "not below p; reduce it modulo p first"
-_to_bytes, _from_bytes = int.to_bytes, int.from_bytes  # not what a subclass makes of it: a kernel reads that many bytes
+_to_bytes = int.to_bytes  # not a subclass's own: the kernel reads 64 bytes
 
 
 # The table -------------------------------------------------------------------------------------------------------------------
@@ -258,7 +258,7 @@ def merkle_hash(level: int, left: int, right: int, *, checked: bool = False, lit
         return merkle_hash(level, left, right, checked=True)
     if code >= kernels.TOO_LARGE:
         raise InputError(("left", "right")[code - kernels.TOO_LARGE], _NOT_BELOW_P)
-    return _from_bytes(data, "little")
+    return int.from_bytes(data, "little")
 
 
 @lru_cache(maxsize=128, typed=True)  # 1.0 is no level

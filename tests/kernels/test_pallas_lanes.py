@@ -106,6 +106,8 @@ def test_writers_keep_limbs_within_lanes() -> None:
     for distance in (4, 2, 1):
         (halves,) = together(writers.sum_of_halves(m, (x, x, x, x), distance))
         results += halves[:2]
+    (short,) = together(writers.sum_of_halves(m, (x, x, x, x), 1, abscissa_only=True))
+    results.append(short[0])
     for result in results:
         assert within(result, weak(F))
 
@@ -173,6 +175,14 @@ def test_sums_of_halves_equal_points(distance: int) -> None:
         if not lane & distance:
             assert sums[lane] == pallas.add(a[lane], a[lane + distance])
     assert all(is_weak(F, block) for block in got[:2])
+    (short,) = together(
+        writers.sum_of_halves(m, scaled(a, [pow(3, i + 1, P) for i in range(LANES)]), distance, abscissa_only=True)
+    )
+    x, zz = map(plain, short)
+    for lane in range(LANES):
+        if not lane & distance:
+            assert x[lane] * pow(zz[lane], -1, P) % P == sums[lane][0]
+    assert is_weak(F, short[0])
 
 
 def test_chords_equal_points() -> None:

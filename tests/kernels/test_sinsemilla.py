@@ -193,6 +193,27 @@ def test_unchecked_sums_pass_over_twice_the_point(module, table, generators) -> 
     assert (out[50] == points_of([total])[0]).all()
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("where", ["in a lane", "in the last turn"])
+def test_a_node_alone_notices_a_denominator_that_vanishes(
+    body: str, module: ModuleType, table: kernels.Rows, where: str, sign: int
+) -> None:
+    """The start meets the ninth point, which is in its lane; or makes the sum of even lanes that of odd ones, or its opposite."""
+    node = bytes(range(1, 32)) + b"\1"
+    words = reference.words([*reference.bits_of(int.from_bytes(node, "little"), 255)] * 2)
+    logs = [0] + [log_of(word) * 2 ** (50 - k) for k, word in enumerate(words) if k]
+    start = sign * logs[8] if where == "in a lane" else sign * sum(logs[1::2]) - sum(logs[::2])
+    for log, code in ((start, kernels.VANISHED if body == cpu.VECTOR else kernels.FINE), (start + 1, kernels.FINE)):
+        starts = np.repeat(points_of([log % Q]), kernels.GENERATORS, axis=0)
+        children = bytearray(2 * node)
+        assert module.node(table.packed, module.packed(starts), children) == code
+        if code == kernels.VANISHED:
+            assert children == 2 * node
+            continue
+        total = pallas.multiply(G, (log + sum(logs)) % Q)
+        assert int.from_bytes(children, "little") == (total[0] if total else 0)
+
+
 def test_names_of_children_are_their_bits() -> None:
     rng = np.random.default_rng(3)
     left, right = (int.from_bytes(rng.bytes(32), "little") % 2**255 for _ in range(2))

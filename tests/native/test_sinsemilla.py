@@ -257,14 +257,15 @@ def test_what_is_no_node_is_refused_by_its_place(way: dict[str, bool]) -> None:
             sinsemilla.merkle_hash_many(0, shape, **way)  # type: ignore[arg-type]
 
 
-def test_a_node_of_another_class_of_integers_is_the_integer_that_it_is() -> None:
+@ways
+def test_a_node_of_another_class_of_integers_is_the_integer_that_it_is(way: dict[str, bool]) -> None:
     """The kernel reads 64 bytes, whatever the class makes of to_bytes."""
 
     class Short(int):
         def to_bytes(self, *_: object, **__: object) -> bytes:
             return b"\1"
 
-    assert sinsemilla.merkle_hash(0, Short(5), Short(6)) == sinsemilla.merkle_hash(0, 5, 6)
+    assert sinsemilla.merkle_hash(0, Short(5), Short(6), **way) == sinsemilla.merkle_hash(0, 5, 6)
 
 
 @pytest.mark.parametrize("level", [-1, 1024, 1.0, None, []])

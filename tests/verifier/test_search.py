@@ -14,6 +14,7 @@ import bonsai_verifier as bv
 from bonsai_verifier import batch, equation, search
 from bonsai_verifier.pairing import gt_div, gt_is_one
 from bonsai_verifier.search import DOES_NOT_HOLD, Part, batch_cost
+from bonsai_verifier.threads import Workers
 from tests.reference import pari
 from tests.verifier.conftest import Counted
 from tests.verifier.proofs import add_torsion, arrays, claims, key, point, tiled
@@ -72,7 +73,7 @@ def test_every_set_of_bad_proofs_is_named(n: int) -> None:
 def test_the_value_of_a_right_half_is_a_quotient() -> None:
     proofs, inputs = arrays(claims(6))
     proofs[[1, 4], 96] ^= 1
-    c = batch._read(key(), proofs, inputs).claims
+    c = batch._read(key(), proofs, inputs, bytes(32), Workers(1)).claims
     weights = batch.draw_weights(6)
 
     def value(rows: slice) -> NDArray[np.uint64]:
@@ -309,7 +310,7 @@ def test_a_sum_alone_would_pass_one_time_in_three(monkeypatch: pytest.MonkeyPatc
         return weights
 
     monkeypatch.setattr(batch, "draw_weights", multiples)
-    c = batch._read(key(), proofs, inputs).claims
+    c = batch._read(key(), proofs, inputs, bytes(32), Workers(1)).claims
     sums = equation.sums(key(), c, multiples(9), test=True)
     assert gt_is_one(equation.value([(key(), sums)]))
     assert equation.in_g1_many(np.array([sums.t, sums.u])).all()

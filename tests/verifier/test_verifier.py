@@ -18,6 +18,7 @@ from bonsai_verifier import batch, equation
 from bonsai_verifier.batch import IN_DOMAIN
 from bonsai_verifier.field import fr_to_ints, limbs_from_ints
 from bonsai_verifier.search import DOES_NOT_HOLD
+from bonsai_verifier.threads import Workers
 from bonsai_verifier.wire import decode_proofs
 from tests.reference import pari
 from tests.verifier.proofs import (
@@ -244,7 +245,9 @@ def test_x_a_equals_the_reference() -> None:
 
 
 def test_the_challenge_equals_the_reference() -> None:
-    read = batch._read(key(), [claim(3).proof, claim(4).proof], [claim(3).inputs, claim(4).inputs], bytes(32))
+    read = batch._read(
+        key(), [claim(3).proof, claim(4).proof], [claim(3).inputs, claim(4).inputs], bytes(32), Workers(1)
+    )
     assert fr_to_ints(read.claims.r) == [challenge_of(claim(3)), challenge_of(claim(4))]
 
 
@@ -262,6 +265,9 @@ def test_a_challenge_in_the_domain_is_false(monkeypatch: pytest.MonkeyPatch, j: 
     assert outcome(claim(3)) is False
     assert check([claim(3), claim(4), claim(5)]).bad == (bv.BadProof(2, IN_DOMAIN),)
     assert check([claim(3)]).bad == (bv.BadProof(0, IN_DOMAIN),)
+    of_low_order = Claim(claim(3).inputs, (b"\x80" + bytes(47)) * 2 + bytes(32))  # x = 0, outside the subgroup
+    assert outcome(of_low_order) is False
+    assert check([of_low_order]).bad == (bv.BadProof(0, IN_DOMAIN),)
 
 
 def test_a_challenge_in_the_domain_is_false_even_if_the_equation_holds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -453,7 +459,7 @@ def test_errors_that_cancel_under_equal_weights_are_caught() -> None:
     chosen = [
         with_u(c, pari.encode_g1(add(point(c.proof[48:96]), multiply(G1, d)))) for c, d in ((first, d_1), (second, d_2))
     ]
-    read = batch._read(key(), [c.proof for c in chosen], [c.inputs for c in chosen], bytes(32))
+    read = batch._read(key(), [c.proof for c in chosen], [c.inputs for c in chosen], bytes(32), Workers(1))
     assert equation.holds(key(), read.claims, limbs_from_ints([77, 77], 4))
     assert [b.index for b in check([claim(5), *chosen, claim(6)]).bad] == [1, 2]
 

@@ -23,7 +23,7 @@ from .field import Octets, Words, fr_below
 from .pairing import gt_div, gt_is_one
 from .parameters import CONTEXT_BYTES, PROOF_BYTES, SCALAR_BYTES, WEIGHT_BITS
 from .search import Group, Membership, Part, batch_cost, search
-from .threads import ALONE, Run, Workers, blocks, count, workers
+from .threads import Run, Workers, blocks, count, workers
 from .wire import (
     Bytes,
     PublicInputs,
@@ -84,6 +84,7 @@ def verify(vk: VerifyingKey, public_inputs: PublicInputs, proof: Bytes, context:
 
     In: public_inputs integers in [0, r), or (n_public, 32) uint8; context the 32 bytes that the prover bound.
     Raises WireError: bytes that are no proof.  InputError: public inputs or a context that are none.
+    One row needs none of the tables of a batch; which fault is named of several is the same as there.
     """
     check_key(vk)
     context_row = np.frombuffer(_context(context, "context"), np.uint8)
@@ -95,7 +96,7 @@ def verify(vk: VerifyingKey, public_inputs: PublicInputs, proof: Bytes, context:
     claim = equation.claims(vk, context_row, inputs, decoded.t_bytes, decoded.T, decoded.U, decoded.v)
     if claim.in_domain[0]:
         return False
-    if fault := int(subgroup_faults(claim.T, claim.U)[0]):  # last, as in a batch
+    if fault := int(subgroup_faults(claim.T, claim.U)[0]):  # after all other faults
         raise proof_fault(fault)
     return equation.holds(vk, claim, _UNIT)
 
@@ -287,6 +288,8 @@ class _Read:
 
     def reasons(self) -> dict[int, str]:
         """By row, why it has no claim."""
+        if len(self.index) == self.n:
+            return {}
         listed = {i: str(self.error(i)) for i in (*self.no_inputs, *self.wrong_lengths)}
         others = ~self.fine
         others[list(listed)] = False
@@ -315,8 +318,8 @@ def _read(
     vk: VerifyingKey,
     proofs: Proofs,
     public_inputs: InputsOfProofs,
-    contexts: Contexts = NO_CONTEXT,
-    run: Workers = ALONE,
+    contexts: Contexts,
+    run: Workers,
 ) -> _Read:
     check_key(vk)
     n = how_many("proofs", proofs)

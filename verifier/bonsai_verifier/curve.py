@@ -131,8 +131,8 @@ def _g1_body() -> ModuleType:
 
 
 @cache
-def _g1_bodies(vector: bool) -> ModuleType:
-    if not vector:
+def _g1_bodies(lanes: bool) -> ModuleType:
+    if not lanes:
         return _g1
     from .kernels import g1_lanes
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .curve import g1_sums, g1_total, in_g1_many, negate_g1, one_words
+from .curve import G1, G2, g1_sums, g1_total, in_g1_many, negate_g1, one_words
 from .field import Octets, Words
 from .kernels import cpu
 from .kernels.fr import FR_WORDS
@@ -127,14 +127,14 @@ class Sums:
 
     def pairs(self, vk: VerifyingKey) -> list[tuple[Words, Words]]:
         """What the product of pairings is taken over."""
-        _, delta, tau = _fixed(vk)
+        _, delta, tau = _fixed_points(vk.alpha, vk.delta, vk.tau)
         return [(self.t, delta), (self.u, tau), (self.rest, one_words()[1])]
 
 
 @lru_cache(maxsize=64)
-def _fixed(vk: VerifyingKey) -> tuple[Words, Words, Words]:
+def _fixed_points(alpha: G1, delta: G2, tau: G2) -> tuple[Words, Words, Words]:
     """alpha and [1] as (2, 12), delta and tau as (24,) words, read-only."""
-    fixed = np.stack([vk.alpha.to_words(), one_words()[0]]), vk.delta.to_words(), vk.tau.to_words()
+    fixed = np.stack([alpha.to_words(), one_words()[0]]), delta.to_words(), tau.to_words()
     for words in fixed:
         words.flags.writeable = False
     return fixed
@@ -149,7 +149,8 @@ def sums(
     bits, wrong with probability 2 2^-128.
     Cost: three sums of n multiples; with `test`, some 300 tests of membership besides.
     """
-    u_and_fixed = np.concatenate([c.U, _fixed(vk)[0]])
+    alpha_and_one, _, _ = _fixed_points(vk.alpha, vk.delta, vk.tau)
+    u_and_fixed = np.concatenate([c.U, alpha_and_one])
     of_t, of_u, rest = g1_sums(
         [c.T, u_and_fixed],
         [weights, weighted(c, weights)],

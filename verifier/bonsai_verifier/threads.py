@@ -3,14 +3,14 @@
 What can share its work takes a `run` and calls it like the builtin `map`, which is what it is where there is one thread.  A job never hands
 its `run` on to jobs of its own: they would wait for a thread that waits for them.
 
-The calling thread does jobs too, and all of them come from one queue without locks: to wake a thread takes a tenth of a millisecond on a
-virtual machine.  Nobody waits for a thread to wake, only for those at work when nothing is left.
+The calling thread does jobs too, and all of them come from one queue without locks.  To wake a thread takes a tenth of a millisecond on a
+virtual machine, so nobody waits for that: when nothing is left, the caller waits only for threads at work.
 """
 
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any, TypeAlias
@@ -45,23 +45,25 @@ class Workers:
             for i in range(min(self.threads, len(task.results)) - 1):
                 if i == len(self._others):
                     thread = Thread(target=_serve, args=(self._tasks,), name="bonsai", daemon=True)
-                    self._others.append(thread)  # first, so that `close` ends it whatever comes
-                    thread.start()
+                    self._others.append(thread)  # first, so that `close` waits for it whatever comes
+                    try:
+                        thread.start()
+                    except RuntimeError:  # the system has no more
+                        self._others.pop()
+                        raise
                 self._tasks.put(task)
             task.work()
         finally:
             task.finish()
 
     def close(self) -> None:
-        """Ends the other threads, whatever comes meanwhile.  A `run` after that starts new ones."""
-        others, self._others = self._others, []
-        tasks, self._tasks = self._tasks, SimpleQueue()
+        """Ends the other threads, whatever comes meanwhile."""
         interrupt: BaseException | None = None
         while True:
             try:
-                tasks.put(None)
-                for thread in others:
-                    with suppress(RuntimeError):  # one that never started
+                self._tasks.put(None)
+                for thread in self._others:
+                    if thread.is_alive():  # and none that never started
                         thread.join()
                 break
             except BaseException as error:
@@ -69,8 +71,12 @@ class Workers:
         if interrupt is not None:
             raise interrupt
 
+    def __del__(self) -> None:
+        """Where an interrupt came before `close`: the threads know the queue alone."""
+        self._tasks.put(None)
+
     def shares(self, n: int, at_most: int) -> list[slice]:
-        """Rows 0..n in slices that are worth a job, none above `at_most` or 64: several for each thread if possible, and all alike."""
+        """Rows 0..n in slices that are worth a job, none above `at_most`, or 64 if that is more: several for each thread, and all alike."""
         if self.threads == 1:
             return blocks(n, at_most)
         most = min(at_most, max(_LEAST, -(-n // (_SHARES * self.threads))))
@@ -150,9 +156,6 @@ class _Task:
             raise min(errors, key=lambda error: isinstance(error, Exception))
         finally:
             errors.clear()  # which know this frame
-
-
-ALONE = Workers(1)
 
 
 @contextmanager

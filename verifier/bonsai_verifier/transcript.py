@@ -112,9 +112,8 @@ def _hash(key: Words, data: Buffer, length: int, flags: int) -> bytes:
     if not view.c_contiguous:
         raise InputError("data", "expected a C-contiguous array; pass numpy.ascontiguousarray of it")
     octets = np.frombuffer(view.toreadonly(), np.uint8)
-    if (
-        len(octets) <= kernels.CHUNK_BYTES and length <= kernels.BLOCK_BYTES
-    ):  # all that a verifier hashes: one kernel less to compile
+    # All that a verifier hashes is this short: the kernel of challenges does it, and no other need be compiled
+    if len(octets) <= kernels.CHUNK_BYTES and length <= kernels.BLOCK_BYTES:
         block, fields = np.empty((1, kernels.BLOCK_BYTES), np.uint8), np.array([place(octets[None])])
         kernels.hash_many_into(block, key, fields, flags, kernels.room_for_messages(len(octets)))
         return block[0, :length].tobytes()

@@ -62,8 +62,8 @@ def planes_of(
     body = Integers(values, buckets.slots(len(segments), c))
     work = buckets.Workspace(body, len(segments), c, len(values))
     table = -np.array(digits, np.int64).reshape(len(digits), -1)
-    tables = np.split(buckets.own_sets(np.array(segments, np.int64)), len(segments))
-    out = buckets.plane_sums(body, None, table.astype(np.int16), tables, c, work, len(segments))
+    parts = [np.array([(*segment, 0, i)], np.int64) for i, segment in enumerate(segments)]
+    out = buckets.plane_sums(body, None, table.astype(np.int16), parts, c, work, len(segments))
     return out[:, :, 0].astype(np.int64), body
 
 

@@ -282,11 +282,8 @@ def test_the_longest_share_is_as_short_as_can_be() -> None:
     assert fixed._cuts([7], 1, 3) == []
     rng = random.Random(6)
     for _ in range(300):
-        sets, jobs, cost = (
-            [rng.randrange(12) for _ in range(rng.randrange(1, 4))],
-            rng.randrange(1, 4),
-            rng.randrange(5),
-        )
+        sets = [rng.randrange(12) for _ in range(rng.randrange(1, 4))]
+        jobs, cost = rng.randrange(1, 4), rng.randrange(5)
         owner = [i for i, n in enumerate(sets) for _ in range(n)]
 
         def longest(cuts: tuple[int, ...], owner: list[int] = owner, cost: int = cost) -> int:

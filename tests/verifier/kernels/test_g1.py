@@ -13,6 +13,7 @@ from py_ecc.optimized_bls12_381.optimized_curve import G1, Z1, add, b, eq, is_on
 from bonsai_verifier import curve
 from bonsai_verifier.field import fp_from_ints, fp_to_ints, limbs_from_ints
 from bonsai_verifier.kernels import cpu, encoding, g1
+from bonsai_verifier.kernels.limbs import rows
 from bonsai_verifier.parameters import BLS_X, FP_MODULUS, FR_MODULUS, G1_COFACTOR
 from tests.verifier.kernels.calling import call, results, results_in_place
 
@@ -194,7 +195,7 @@ def test_subgroup_check_of_the_points_of_one_proof(many: ModuleType, n: int) -> 
     a, members = of_every_kind()
     for i in range(len(a) - n + 1):
         status = np.full(n, encoding.POINT_OK, np.uint8)
-        many.g1_check_subgroup_many(status, a[i : i + n])
+        many.g1_check_subgroup_many(status, rows(a[i : i + n], 12))
         assert (status == encoding.POINT_OK).tolist() == members[i : i + n]
 
 

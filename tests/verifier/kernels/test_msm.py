@@ -16,7 +16,7 @@ from bonsai_verifier.curve import in_g1_many
 from bonsai_verifier.field import ints_from_limbs, limbs_from_ints
 from bonsai_verifier.kernels import g1, msm, straus
 from bonsai_verifier.parameters import BLS_X, FR_MODULUS, G1_COFACTOR
-from bonsai_verifier.threads import ALONE
+from bonsai_verifier.threads import Workers
 from tests.reference.groups import Group, signed_digits
 from tests.verifier.kernels.calling import call
 from tests.verifier.kernels.test_g1 import Point, affine, from_affine, on_curve, same
@@ -274,7 +274,7 @@ def test_one_thread_works_in_one_room(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(msm.buckets, "Workspace", counted)
     points = affine([G1, multiply(G1, 2), multiply(G1, 5)])
-    for run in (map, ALONE):
+    for run in (map, Workers(1)):
         made.clear()
         msm.g1_sums([points], [limbs_from_ints([2**200 + i for i in range(3)], 4)], [(0, 0)], planes=True, run=run)
         assert made == [3]

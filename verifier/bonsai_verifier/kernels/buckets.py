@@ -73,11 +73,11 @@ class Workspace:
         self.scratch = body.scratch()
 
 
-def plane_sums(body: Any, pool: Any, digits: Any, tables: Iterable[Any], c: int, work: Workspace, n_sets: int) -> Any:
+def plane_sums(body: Any, pool: Any, digits: Any, segments: Iterable[Any], c: int, work: Workspace, n_sets: int) -> Any:
     """The planes S_0 .. S_(c-1) of each of so many sets of buckets.
 
-    In: pool of `body` with the points in place; digits (rows, n) as write_digits makes them, 0 for a point that is to be left out; tables
-    of segments, (s, 5) int64, each of which is asked for when the one before has arrived: their first points, numbers of points, rows
+    In: pool of `body` with the points in place; digits (rows, n) as write_digits makes them, 0 for a point that is to be left out;
+    segments, arrays (s, 5) int64, each of which is asked for when the one before has arrived: their first points, numbers of points, rows
     of digits, first columns there, sets.  No more sets than `work` has room for.  Out: (n_sets, c, 12) affine.
     """
     n_places = _places(c)
@@ -86,9 +86,9 @@ def plane_sums(body: Any, pool: Any, digits: Any, tables: Iterable[Any], c: int,
     waiting[:] = NONE
     free[1 : work.n_slots + 1] = np.arange(work.first_slot, work.first_slot + work.n_slots)[::-1]
     cursor[:] = (0, work.n_slots, 0, 0)
-    for table in tables:
+    for part in segments:
         cursor[_SEGMENT] = cursor[_POSITION] = 0
-        while _stream(cursor, table, digits, waiting, pairs, free, n_places, ROUND) >= ROUND:
+        while _stream(cursor, part, digits, waiting, pairs, free, n_places, ROUND) >= ROUND:
             body.add_pairs(pool, pairs, infinite, cursor[_N_PAIRS], work.scratch)
             _requeue(cursor, waiting, pairs, infinite, free, work.first_slot)
     while n := cursor[_N_PAIRS]:
@@ -106,12 +106,6 @@ def plane_sums(body: Any, pool: Any, digits: Any, tables: Iterable[Any], c: int,
     out = np.empty((len(names), 12), np.uint64)
     body.take_points(out, pool, names)
     return out.reshape(n_sets, c, 12)
-
-
-def own_sets(segments: Any) -> Any:
-    """A table of segments (s, 3) that begin at column 0 and have a set of buckets each."""
-    n = len(segments)
-    return np.column_stack([segments, np.zeros(n, np.int64), np.arange(n)])
 
 
 def _places(c: int) -> int:

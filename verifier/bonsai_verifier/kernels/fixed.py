@@ -36,7 +36,7 @@ SCALAR_BITS = 255
 ROW_BYTES = 128  # of a point in the vector body's form; portable: 96
 _MIN_WINDOW, _MAX_WINDOW = 5, buckets.MAX_WINDOW
 _CHUNK = 1 << 13  # points taken into memory at a time
-_PARTS = 4  # into which the digits of a window are cut for each job, which makes their shares equal
+_PARTS = 4  # into which the digits of a window are cut for each job, so that shares are nearly equal, and what is taken over small
 _WAIT_S = 0.001  # for a room
 _LEAST_JOB = 1 << 15  # additions that are worth a thread and buckets of its own
 # What an addition takes of the time that it takes with fewer buckets: measured on the vector body, in tables beyond the cache
@@ -117,7 +117,8 @@ def multiples(points: Array, windows: Windows) -> Iterator[Array]:
 class FixedPoints:
     """Arrays of points of G1 with their multiples in the form of the body that runs, and rooms in which sums are taken.
 
-    absent[p]: which points of array p are infinity.  Threads may share it: a sum waits for a room.  Processes forked amid a sum may not.
+    absent[p]: which points of array p are infinity.  Threads may share it: a sum waits for a room.  A child forked amid a sum may not:
+    it finds rooms taken, for ever.
     Memory: 128 bytes (portable: 96) for each of M rows a point; a room, where it is used, 5/2 g 2^(c-1) + 2^13 such rows.
     """
 
@@ -169,21 +170,27 @@ class FixedPoints:
             for part, count in zip(parts, counts, strict=True)
             if count[k]
         ]
-        shares = _shares(pieces, jobs, 1 << w.bits)
+        set_cost = 1 << (w.bits - 1)  # as cost_of counts
+        shares = _shares(pieces, jobs, set_cost)
 
         def job(share: deque[_Piece]) -> Array:
-            return self._job(digits, _taken(share, shares, 1 << w.bits))
+            try:
+                return self._job(digits, _taken(share, shares, set_cost))
+            except BaseException:
+                for other in shares:
+                    other.clear()  # what the others would take over
+                raise
 
         return g1_total(list(run(job, shares)))
 
     def _job(self, digits: Array, pieces: "Iterable[_Piece]") -> Array:
         """The sum over these."""
         bits, sets = self.windows
-        tables = (
+        segments = (
             np.array([[x.first, x.part.stop - x.part.start, x.window, x.part.start, x.set]], np.int64) for x in pieces
         )
         with self._room() as work:
-            planes = buckets.plane_sums(self._body, self._pool, digits, tables, bits, work, sets)
+            planes = buckets.plane_sums(self._body, self._pool, digits, segments, bits, work, sets)
         return joined(planes.reshape(-1, G1_AFFINE_WORDS))
 
     @contextmanager
@@ -227,9 +234,9 @@ def _shares(pieces: Sequence[_Piece], jobs: int, set_cost: int) -> list[deque[_P
 
 
 def _taken(own: deque[_Piece], shares: Sequence[deque[_Piece]], set_cost: int) -> Iterator[_Piece]:
-    """A job's pieces: its own, and then the last of the share that has most left, for cores are not equally fast, nor all the time.
+    """A job's pieces: its own, then the last ones of the share with most left, for cores are not equally fast.
 
-    Not where that share is done sooner than the buckets of another set.
+    It stops where that share has no more left than the buckets of a new set cost.
     """
     sets = set()
     while True:
@@ -250,7 +257,7 @@ def _taken(own: deque[_Piece], shares: Sequence[deque[_Piece]], set_cost: int) -
 
 
 def _additions_left(share: deque[_Piece]) -> int:
-    return sum(piece.additions for piece in list(share))
+    return sum(piece.additions for piece in list(share))  # a copy in one step: another job may take from it meanwhile
 
 
 def _cuts(sets: Sequence[int], jobs: int, set_cost: int) -> list[int]:

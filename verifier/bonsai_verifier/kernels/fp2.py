@@ -1,7 +1,7 @@
 """Fp2 = Fp[u]/(u^2 + 1): c0 | c1, 96 bytes.
 
 Arguments are addresses of Montgomery coordinates below p, and so are results.  d may be an operand unless a function says otherwise.
-Functions that branch are `inner`, all others formulas (intrinsics.py).
+Functions that branch are `inner`, or `inlined` where one place calls them; all others formulas (intrinsics.py).
 """
 
 from ..parameters import FP_MODULUS

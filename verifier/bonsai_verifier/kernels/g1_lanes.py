@@ -348,7 +348,7 @@ def _equals(a, c):
 def g1_check_subgroup_many(status, points):
     """As the portable body says.  Those of one proof by chains, which take half as long as sixteen points."""
     n = len(points)
-    if 0 < n <= straus.FIRST:
+    if 0 < n <= straus.MOST_MEMBERS:
         program, n_numbers = straus.members(n)
         totals = np.empty((n, G1_PROJECTIVE_WORDS), np.uint64)
         run_chain(totals, np.empty((n_numbers, NUMBERED_WORDS), np.uint64), points, program)

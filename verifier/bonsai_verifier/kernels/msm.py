@@ -43,7 +43,7 @@ _MIN_WINDOW, _MAX_WINDOW = 2, buckets.MAX_WINDOW
 _MIXED, _NORMALISE = 11, 6
 _POINTS_OF_A_JOB = 1 << 14
 _TABLE_BYTES = 1 << 26  # a fixed-base table larger than the cache is slower, whatever the count says
-_UNIT = words(1, FR_WORDS).tobytes()
+_ONE_BYTES = words(1, FR_WORDS).tobytes()
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 _SIXTY_FOUR = np.uint64(64)
@@ -113,7 +113,7 @@ def g1_sums(
 
 
 def _few(points: Array, scalars: Array, in_g1: bool) -> G1Sum:
-    if scalars.tobytes() == _UNIT:
+    if scalars.tobytes() == _ONE_BYTES:  # as T and U of a proof alone
         total = points[0].copy()
     else:
         total = _run_chain(points[: len(scalars)], *straus.sum_few(scalars, in_g1))
@@ -152,10 +152,10 @@ def _by_buckets(
 
     list(run(put, [(p, start) for p, a in enumerate(points) for start in range(0, len(a), _POINTS_OF_A_JOB)]))
     digits, digit_rows = _digits(scalars, n_windows, c, sums, absent, run)
+    rows_of = [(first[p], len(scalars[s]), at + w) for (p, s), at in zip(sums, digit_rows) for w in range(n_windows[s])]
     segments = np.array(
-        [(first[p], len(scalars[s]), at + w) for (p, s), at in zip(sums, digit_rows) for w in range(n_windows[s])],
-        np.int64,
-    )
+        [(*found, 0, i % size) for i, found in enumerate(rows_of)], np.int64
+    )  # with buckets of their own
     # A room in the pool, or the workspace that has it; the last one given back first, so no more are touched than are needed at a time
     idle: LifoQueue[int | buckets.Workspace] = LifoQueue()
     for i in reversed(range(n_rooms)):
@@ -166,8 +166,8 @@ def _by_buckets(
         try:
             if isinstance(work, int):
                 work = buckets.Workspace(body, size, c, work)
-            table = buckets.own_sets(segments[start : start + size])
-            return buckets.plane_sums(body, pool, digits, [table], c, work, len(table))
+            part = segments[start : start + size]
+            return buckets.plane_sums(body, pool, digits, [part], c, work, len(part))
         finally:
             idle.put(work)
 
@@ -187,8 +187,8 @@ def chains() -> ModuleType:
 
 
 @cache
-def _bodies(vector: bool) -> tuple[ModuleType, ModuleType]:
-    if not vector:
+def _bodies(lanes: bool) -> tuple[ModuleType, ModuleType]:
+    if not lanes:
         return affine, straus
     from . import affine_lanes, straus_lanes
 

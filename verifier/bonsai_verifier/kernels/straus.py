@@ -1,11 +1,11 @@
-"""Chains of doublings and additions of one point: sums of a few multiples, and sums of bit planes.
+"""Chains of doublings and additions of one point: sums of a few multiples, sums of bit planes, and the test of membership in G1.
 
 sum k_i P_i takes one chain of doublings for all points (Straus), with sliding windows of signed odd digits.  On G1 an endomorphism halves
 the chain: phi(x, y) = (BETA x, y) is [-z^2], so k P = (k mod z^2) P + floor(k / z^2) (-phi(P)).
 
-A chain is a program, rows OPERATION, D, A, B over numbered points: 0 is the total, O to begin with, and those that come in are numbered
-from FIRST on.  Here is the portable body that runs one, straus_lanes.py has the other.  The formulas are complete, so points may lie
-anywhere on the curve.  Variable time in the scalars.
+A chain is a program, rows OPERATION, D, A, B over numbered points: the totals are the first numbers, 0 is O to begin with, and those that
+come in are numbered from FIRST on.  Here is the portable body that runs one, straus_lanes.py has the other.  The formulas are complete, so
+points may lie anywhere on the curve.  Variable time in the scalars.
 """
 
 from functools import cache
@@ -25,6 +25,7 @@ from .limbs import WORD_BITS, row, stack
 MOST = 14  # points for which sum_few is the faster way
 ADD, SUBTRACT, DOUBLE, IMAGE = 0, 1, 2, 3  # D = A + B, A - B, 2 A, -phi(A)
 FIRST = 2
+MOST_MEMBERS = FIRST  # points of one program of `members`, whose totals take the numbers below FIRST
 ODD = 8  # P, 3 P, .. 15 P
 _WIDTH = 5  # bits of a window: digits below 2 ODD
 _TWICE = 1  # the number of 2 P while the odd multiples of P are made
@@ -64,10 +65,10 @@ def sum_few(scalars: Any, in_g1: bool) -> tuple[Any, int]:
 def members(n: int) -> tuple[Any, int]:
     """The program of z^2 P_i + phi(P_i), which is O if and only if P_i lies in G1 (g1.py says why), and how many points it numbers.
 
-    The totals of n points are their numbers 0 .. n - 1, which takes FIRST for n = 2.  The points take turns: what does not wait for each
-    other is done at once.  126 doublings and 11 additions a point.
+    Totals are the numbers 0 .. n - 1.  The points take turns, so that neighbouring steps do not wait for each other.  126 doublings and
+    11 additions a point.
     """
-    assert n <= FIRST
+    assert n <= MOST_MEMBERS
     steps = f"{-BLS_X:b}"[1:]
     columns = []
     for total in range(n):
@@ -96,7 +97,7 @@ def _write_sum(out, digits, halves, scalars, in_g1):
             length = _instruct(out, length, ADD, first + j, first + j - 1, _TWICE)
         for j in range(FR_WORDS):
             halves[0, j] = scalars[i, j]
-        if in_g1:
+        if in_g1 and scalars[i, 2] | scalars[i, 3]:  # below 2^128 it is as short as its halves
             split(row(halves, 0), row(halves, 1), row(halves, 0))
             for j in range(ODD):
                 length = _instruct(out, length, IMAGE, first + n * ODD + j, first + j, 0)
