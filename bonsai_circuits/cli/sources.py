@@ -3,6 +3,7 @@
 import importlib.util
 import inspect
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 
 from ..dsl.circuit import Relation
@@ -50,6 +51,7 @@ def _relations(path: Path) -> dict[str, Relation]:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # where dataclasses look for what annotations mean
-    spec.loader.exec_module(module)
+    with redirect_stdout(sys.stderr):  # stdout is for what the command finds
+        spec.loader.exec_module(module)
     found = {name: value for name, value in vars(module).items() if isinstance(value, Relation)}
     return {name: one for name, one in found.items() if len(inspect.signature(one.describe).parameters) == _PARAMETERS}

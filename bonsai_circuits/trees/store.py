@@ -181,7 +181,7 @@ class TreeStore:
         parameters = Parameters(token_hex(_TREE_BYTES), arity, node_hash.name, depth, record_nodes(arity))
         folder = Path(folder).absolute()
         if folder.exists():
-            raise InputError(str(folder), "is there already; name a new folder, or open this one")
+            raise InputError(str(folder), "is there already; name a new folder, or go on with this one")
         if folder.is_symlink():
             raise InputError(str(folder), "is a link that leads nowhere; name a new folder")
         if not folder.parent.is_dir():

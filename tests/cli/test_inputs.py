@@ -152,6 +152,13 @@ def test_what_is_no_relation_is_named(bonsai: Callable[..., Run], mine: Path, na
     assert (done.code, message in done.err) == (2, True)
 
 
+def test_what_a_file_prints_goes_to_stderr(bonsai: Callable[..., Run], mine: Path) -> None:
+    mine.write_text(MINE + "\nprint('as it runs')\n")
+    done = bonsai("inputs", f"{mine}:mine", "--json")
+    assert done.json
+    assert "as it runs" in done.err
+
+
 def test_a_file_that_is_missing_or_fails_is_named(bonsai: Callable[..., Run], mine: Path) -> None:
     done = bonsai(f"{mine.with_name('none.py')}:mine")
     assert (done.code, "there is no such file" in done.err) == (2, True)

@@ -51,10 +51,14 @@ def test_command_line_refuses_what_is_malformed(files: tuple[str, str], capsys: 
         ([key_file, str(short), allow], "191 bytes"),
         ([key_file, str(empty), allow], "no records"),
         ([key_file, "/nonexistent/file", allow], "No such file"),
+        (["/nonexistent/key", record_file, allow], "key: /nonexistent/key cannot be read"),
         ([key_file, record_file, allow, "--context", "11"], "context: 1 bytes"),
     ):
         assert command.main(arguments) == command.MALFORMED
         assert message in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        command.main([key_file, record_file, "--context", "zz"])
+    assert "expected 64 hexadecimal digits" in capsys.readouterr().err
     with pytest.raises(SystemExit) as caught:
         command.main([])
     assert caught.value.code == command.MALFORMED

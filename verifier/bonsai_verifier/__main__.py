@@ -72,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="python -m bonsai_verifier", description=(__doc__ or "").partition("\n")[2])
     parser.add_argument("key", type=Path, help="verifying key, 296 bytes")
     parser.add_argument("files", type=Path, nargs="+", help="records: public inputs, 32 bytes each, then the proof")
-    parser.add_argument("--context", type=bytes.fromhex, default=NO_CONTEXT, help="64 hex digits (default: zeros)")
+    parser.add_argument("--context", type=_context, default=NO_CONTEXT, help="64 hex digits (default: zeros)")
     parser.add_argument("--allow-development", action="store_true", help="accept a key of the development setup")
     parser.add_argument("--threads", type=int, default=1, help="0 for one a core (default: 1)")
     parser.add_argument(
@@ -85,8 +85,22 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _context(text: str) -> bytes:
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected {2 * len(NO_CONTEXT)} hexadecimal digits") from None
+
+
+def _read_key(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError("key", f"{path} cannot be read ({error.strerror}); name the file of a verifying key") from None
+
+
 def _verified(args: argparse.Namespace) -> "_Report":
-    vk = decode_verifying_key(args.key.read_bytes(), allow_development=args.allow_development)
+    vk = decode_verifying_key(_read_key(args.key), allow_development=args.allow_development)
     report = _Report(args.json)
     verdicts = stream_verdicts(
         vk,
