@@ -154,7 +154,7 @@ def test_what_is_no_relation_is_named(bonsai: Callable[..., Run], mine: Path, na
 
 def test_what_a_file_prints_goes_to_stderr(bonsai: Callable[..., Run], mine: Path) -> None:
     mine.write_text(MINE + "\nprint('as it runs')\n")
-    done = bonsai("inputs", f"{mine}:mine", "--json")
+    done = bonsai(f"{mine}:mine", "--json")
     assert done.json
     assert "as it runs" in done.err
 
