@@ -230,6 +230,16 @@ def test_a_thread_that_an_interrupt_met_while_it_started_is_ended(monkeypatch: p
     assert threading.active_count() == before
 
 
+def test_threads_end_with_workers_that_were_not_closed() -> None:
+    run = threads.Workers(2)
+    gate = threading.Barrier(2, timeout=30)
+    list(run(lambda _: gate.wait(), range(2)))
+    (other,) = (thread for thread in threading.enumerate() if thread.name == "bonsai")
+    del run
+    other.join(30)
+    assert not other.is_alive()
+
+
 def test_nobody_waits_for_a_thread_that_comes_late(monkeypatch: pytest.MonkeyPatch) -> None:
     gate = threading.Event()
     in_time: list[bool] = []

@@ -189,7 +189,10 @@ def _read_rows(path: Path, size: int, rows: int) -> Iterator[Octets]:
         before = os.fstat(file.fileno())
         is_regular = stat.S_ISREG(before.st_mode)
         if is_regular and before.st_size % size:
-            raise WireError(str(path), f"{before.st_size} bytes, no multiple of {size}: cut, or not of this key")
+            raise WireError(
+                str(path),
+                f"{before.st_size} bytes, no multiple of {size}, the size of one: it is cut, or holds something else",
+            )
         left = before.st_size if is_regular and before.st_size else None  # files of /proc have size 0 and a content
         while left is None or left:
             wanted = rows * size if left is None else min(rows * size, left)
